@@ -122,7 +122,8 @@ class NamingByAcceptance(Play):
         seen = self.seen[agent, objects]
         means, precisions = self.sign_means[agent], self.sign_precisions[agent]
         constant = (np.log(precisions) - precisions * means**2).sum(1)
-        return (constant + 2 * seen @ (means * precisions).T - seen**2 @ precisions.T) / 2
+        found: Floats = (constant + 2 * seen @ (means * precisions).T - seen**2 @ precisions.T) / 2
+        return found
 
     def name(self, speaker: int, listener: int, objects: Signs, rng: np.random.Generator) -> float:
         """Let a speaker propose signs for objects to a listener; returns the share that it accepted."""

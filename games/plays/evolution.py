@@ -86,15 +86,15 @@ class Evolution(Play):
                 )
             self._strategies = [np.array(list(product(range(many), repeat=rows))) for rows, many in shapes]
             senders, receivers = self._strategies
-            acts = receivers[:, senders].transpose(1, 0, 2)  # (senders, receivers, states)
-            self.payoffs = (acts == np.arange(number)) @ self.frequencies
-            shapes = (len(senders),), (len(receivers),)
-        most = max(int(np.prod(shape)) for shape in shapes) * options.repeats
-        if most > MOST_WEIGHTS:
-            raise ConfigError(f"play.repeats: expected at most {MOST_WEIGHTS // (most // options.repeats):,}")
+            fits = (receivers[:, senders[:, state]].T == state for state in range(number))
+            self.payoffs: Floats = sum(each * p for each, p in zip(fits, self.frequencies, strict=True))
+        sizes = self.payoffs.shape if options.dynamics == "replicator" else (number * self.num_signals,)
+        if options.repeats > MOST_WEIGHTS // max(sizes):
+            most = f"{MOST_WEIGHTS // max(sizes):,} for {number} objects and {self.num_signals} signals"
+            raise ConfigError(f"play.repeats: expected at most {most}, got {options.repeats:,}")
         if options.dynamics == "replicator":
             rng = self.rng("populations", 0)
-            self.weights = [rng.dirichlet(np.ones(size), options.repeats) for (size,) in shapes]
+            self.weights = [rng.dirichlet(np.ones(size), options.repeats) for size in sizes]
         else:
             self.weights = [np.full((options.repeats, *shape), options.initial) for shape in shapes]
 
