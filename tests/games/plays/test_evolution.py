@@ -112,27 +112,31 @@ def test_two_equally_probable_states_get_a_signalling_system():
         assert least <= play.evaluate()["pooling"] <= most
 
 
-@pytest.mark.parametrize("game", ["lewis_roth_erev", "lewis_replicator", "naming_acceptance"])
-def test_a_stopped_run_ends_with_the_same_bytes(game, tmp_path):
-    more = (
-        ["world.held_out=0", "play.repeats=5"]
-        if game.startswith("lewis")
-        else ["play.agents=3", "play.meets=ring"]
-    )
-    experiment = load_experiment(
-        game,
-        [
-            *more, "training.num_examples=75", "training.batch_size=10", "training.num_epochs=2",
-            "training.evaluate_every=3", "training.checkpoint_every=2",
-        ],
-    )  # fmt: skip
+@pytest.mark.parametrize(
+    ("game", "settings", "speakers"),
+    [
+        ("lewis_roth_erev", ("play.repeats=5",), 5),
+        ("lewis_replicator", ("play.repeats=5",), 5),
+        ("naming_acceptance", ("play.agents=3", "play.meets=ring"), 3),
+        ("naming", ("play.participant=roth_erev", "play.symbols=letters", "play.agents=4"), 4),
+        (
+            "naming",
+            ("play.participant=replicator", "play.agents=4", "play.num_others=1", "play.at_once=true"),
+            4,
+        ),
+    ],
+    ids=["urns", "populations", "acceptance", "open names", "two kinds"],
+)
+def test_a_stopped_run_ends_with_the_same_bytes(game, settings, speakers, tmp_path):
+    more = ["play.other=roth_erev"] if "play.num_others=1" in settings else []
+    sizes = ("num_examples=75", "batch_size=10", "num_epochs=2", "evaluate_every=3", "checkpoint_every=2")
+    experiment = load_experiment(game, [*settings, *more, *(f"training.{each}" for each in sizes)])
     whole = trained(experiment, tmp_path / "whole")
     assert trained(experiment, tmp_path / "parts", stop_after=5).stopped == "preempted"
     assert trained(experiment, tmp_path / "parts", resume=True) == whole
     for file in ("corpus.jsonl", "checkpoint-000000016.safetensors"):
         assert (tmp_path / "parts" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
-    corpus = read_corpus(tmp_path / "whole")
-    assert len(set(corpus.columns["speaker"].tolist())) == (5 if game.startswith("lewis") else 3)
+    assert len(set(read_corpus(tmp_path / "whole").columns["speaker"].tolist())) == speakers
 
 
 @pytest.mark.parametrize(
