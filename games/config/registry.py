@@ -17,6 +17,14 @@ PLAYS = Registry(
             "ecsuite.games.plays.talk:Talk",
             "agents who remember talk about things: learn-then-talk, repeated reference, chains; nobody is trained",
         ),
+        "naming_acceptance": (
+            "ecsuite.games.plays.acceptance:NamingByAcceptance",
+            "agents accept signs by how probable these make what they see; nobody is rewarded (Taniguchi et al. 2022)",
+        ),
+        "evolution": (
+            "ecsuite.games.plays.evolution:Evolution",
+            "signals evolve by reinforcement or replicator dynamics, without networks (Skyrms 2010)",
+        ),
         "acting": (
             "ecsuite.games.plays.acting:Acting",
             "agents act and speak in a world with steps, and learn",
@@ -43,6 +51,14 @@ PARTICIPANTS = Registry(
         "bayesian": (
             "ecsuite.games.participants.scripted:Bayesian",
             "infers how often each name is said (Reali & Griffiths 2009)",
+        ),
+        "roth_erev": (
+            "ecsuite.games.participants.scripted:RothErev",
+            "urns of messages and of things, to which a success adds a ball (Roth & Erev 1995)",
+        ),
+        "replicator": (
+            "ecsuite.games.participants.scripted:Replicator",
+            "probabilities that grow with success, as replicator dynamics in expectation (Börgers & Sarin 1997)",
         ),
         "exemplars": (
             "ecsuite.games.participants.exemplars:Exemplars",
