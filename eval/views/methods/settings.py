@@ -74,6 +74,8 @@ def config_facts(
         chance: Chance levels of each measure.
     """
     is_played = are_rounds(configs)
+    kinds = values_of(sections(configs, "play"), "kind")
+    is_validated = not kinds or any(is_foreign(kind) or PLAYS.load(kind).plays_validation for kind in kinds)
     games = values_of(configs, "name")
     plays, training = sections(configs, "play"), sections(configs, "training")
     evaluation, society = sections(configs, "evaluation"), sections(configs, "society")
@@ -99,7 +101,7 @@ def config_facts(
         "loss": _loss_phrase(sections(configs, "loss")),
         "optimizer": part_phrase(sections(configs, "optimizer"), OPTIMIZERS),
         "schedule": part_phrase(sections(configs, "schedule"), SCHEDULES),
-        "num_valid": value_text(values_of(evaluation, "num_valid")) if evaluation else None,
+        "num_valid": value_text(values_of(evaluation, "num_valid")) if evaluation and is_validated else None,
         "corpus_size": value_text(values_of(evaluation, "corpus_size")) if evaluation else None,
         "mode": value_text([MODES.get(mode, mode) for mode in values_of(evaluation, "mode")]),
         "window": value_text(values_of(plays, "window")) if evaluation else None,
@@ -108,7 +110,7 @@ def config_facts(
             for name, levels in (chance or {}).items()
             if evaluation
         ],
-        "answers": "answers drawn at random" if is_played else answers,
+        "answers": answers if is_validated else "answers drawn at random",
     }
     if generations := sections(configs, "generations"):
         facts["generations"] = options_text(generations)
