@@ -41,6 +41,8 @@ class Message:
     """Log-probability of the sampled symbols, (batch,); None if the channel is differentiable."""
     entropy: Tensor | None = None
     """Mean entropy of the sender's distributions in nats, (batch,); set together with `log_probability`."""
+    logits: tuple[Tensor, ...] | None = None
+    """The sender's logits at each training step, (batch, vocab_size + 1) each, except for an appended EOS."""
     divergence: Tensor | None = None
     """KL divergence of the word distribution from a normal distribution, summed over the message, in nats, (batch,);
     None if undefined."""
@@ -66,6 +68,17 @@ class Message:
             return states[-1][None], certain
         last = (self.length.long() - 1)[None, :, None].expand(1, -1, states[0].shape[1])
         return _stacked(states).gather(0, last), certain
+
+    def log_probabilities(self) -> Tensor:
+        """Log-probabilities of the symbols at each step, (num_logits, batch, vocab_size + 1), in fp32.
+
+        In training with channel reinforce, gumbel or soft; messages of fixed length have no EOS.
+        """
+        assert self.logits is not None, "only messages of training have logits"
+        logits = torch.stack(self.logits).float()
+        if len(self.symbols) == len(logits):  # no EOS was appended
+            logits = torch.cat([torch.full_like(logits[..., :1], -torch.inf), logits[..., 1:]], -1)
+        return logits.log_softmax(-1)
 
     def with_all_ends(self) -> "Message":
         """Copy of the message with a probability of each end, even if the end is certain."""

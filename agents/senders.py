@@ -40,6 +40,8 @@ class Sender(nn.Module, ABC):
 
     knows_names = False
     """Whether the constructor gets `value_names`, of attributes, and `has_eos`, whether messages may end."""
+    knows_values = False
+    """Whether the constructor gets the number of values of each attribute, `num_values` (None: no values)."""
     casts_weights = False
     """Whether layers cast their weights to the precision of their input; otherwise the sender is called under autocast.
     See `ecsuite.agents.autocast`."""

@@ -59,6 +59,15 @@ def table(
             help="Of --kind over: the numeric setting; default the only one that varies.",
         ),
     ] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=TEXT",
+            rich_help_panel=OUTPUT,
+            help="Of --plot: the label of a setting or a score, such as channel.max_len='message length'; "
+            "can be repeated.",
+        ),
+    ] = None,
     as_json: Json = False,
     form: As = Form.TEXT,
 ) -> None:
@@ -71,7 +80,7 @@ def table(
 
     drawn = kind or ("curves" if over is None else "over")
     if plot is None:
-        unread = {"--kind": kind, "--measure": measure, "--over": over}
+        unread = {"--kind": kind, "--measure": measure, "--over": over, "--label": label}
         for option in (option for option, value in unread.items() if value is not None):
             raise ConfigError(f"{option}: it is of the picture of --plot FILE, which is not given")
     else:
@@ -79,6 +88,7 @@ def table(
         if over is not None and drawn != "over":
             raise ConfigError(f"--over: {drawn} has no numeric axis; it is read with --kind over")
         check_picture(plot)
+    labels = dict(_named(each) for each in label or ())
     sources = Results.read(runs, note).runs()
     if failed:
         if as_json:
@@ -103,10 +113,20 @@ def table(
     if plot is not None:
         from ecsuite.eval.experiments.pictures import draw
 
-        told = draw(sources, plot, kind=drawn, measure=measure or "accuracy", over=over, by=settings)
+        told = draw(
+            sources, plot, kind=drawn, measure=measure or "accuracy", over=over, by=settings, labels=labels
+        )
     if as_json:
         print_json(with_format("result", means.to_json()))
     else:
         publish([means_table(means)], form, noise_notes(sources, means.figures))
     if told is not None:
         print(told, file=sys.stdout if form is Form.TEXT and not as_json else sys.stderr)
+
+
+def _named(given: str) -> tuple[str, str]:
+    """Split `NAME=TEXT` of `--label`."""
+    name, equals, text = given.partition("=")
+    if not (name and equals and text.strip()):
+        raise ConfigError(f"--label {given}: expected NAME=TEXT, such as channel.max_len='message length'")
+    return name, text.strip()

@@ -17,6 +17,7 @@ from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.experiment import from_tree
 from ecsuite.games.config.registry import SCHEDULES
 from ecsuite.games.engine.optimizers import Optimise
+from ecsuite.games.players.pair import objective_of
 from ecsuite.games.players.teaching import ALL_RIGHT
 from ecsuite.games.plays.checks import (
     TOLERANCE as OF_VALUES,
@@ -71,7 +72,7 @@ def every_option_is_read(trial: Trial) -> None:
     noted = trial.with_options(watched(trial.part.options, read))
     world = noted.world()
     game = noted.game(world)
-    play(game, world.batch("train", 0), "train")
+    objective_of(game, play(game, world.batch("train", 0), "train"))
     play(game, world.batch("valid", 0), "greedy")
     experiment = noted.experiment
     Optimise(experiment.optimizer, game, game.modules_of)

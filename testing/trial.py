@@ -16,11 +16,10 @@ from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.games.channels.channels import Mode
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.experiment import load_experiment, override
-from ecsuite.games.config.registry import PLAYS
+from ecsuite.games.config.registry import LOSSES, PLAYS
 from ecsuite.games.config.sections import ROLES, EvaluationOptions, Experiment
 from ecsuite.games.players.pair import Pair, PlayResult, make_pair
 from ecsuite.games.plays.play import Play, make_play
-from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.runs.result import RunResult
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import Batch, World, make_world
@@ -94,8 +93,10 @@ class Trial:
             settings: Further settings, `section.key=value` each.
         """
         section = SECTIONS.get(kind, kind)
-        is_of_rounds = kind == "play" and issubclass(PLAYS.load(name.partition(",")[0]), Rounds)
-        others = OF_ROUNDS if is_of_rounds else OTHER_GAMES.get(kind, {})
+        has_no_rounds = kind == "play" and not PLAYS.load(name.partition(",")[0]).plays_validation
+        others = OF_ROUNDS if has_no_rounds else OTHER_GAMES.get(kind, {})
+        if kind == "loss" and LOSSES.load(name.partition(",")[0]).of_pairs == "several":
+            others = {"society.senders": 2, "society.receivers": 2}
         changes = {**others, section if kind in SECTIONS else f"{kind}.kind": name}
         return cls(kind=kind, experiment=load_experiment("disc_tiny", [*SMALL, *settings], changes))
 

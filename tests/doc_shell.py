@@ -75,6 +75,9 @@ def smaller(arguments: list[str]) -> list[str]:
     if command == "train-game" and rest[:1] in (
         ["naming"],
         ["talk_chain"],
+        ["naming_acceptance"],
+        ["lewis_roth_erev"],
+        ["lewis_replicator"],
         ["names.yaml"],
     ):  # whose rounds are all evaluated
         options = [option for option in options if "num_valid" not in option]

@@ -20,6 +20,7 @@ PARTS = {
     "deletion.py:Deletion,probability=0.2": (),
     "lazimpa.py:Impatient": (),
     "lazimpa.py:Lazy": (),
+    "diverse.py:Diverse": (),
     "csv_world.py:CsvWorld": (),
     "colour_world.py:ColourWorld,distractors=nearest": (),
     "transformer_sender.py:TransformerSender": (),

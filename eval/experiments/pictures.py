@@ -16,7 +16,15 @@ from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.samples import Estimate, FormedProtocols
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.estimates import joint_bound
-from ecsuite.eval.views.figures.canvas import ARROWS, COLOURS, ends, prepare_picture, save
+from ecsuite.eval.views.figures.canvas import (
+    ARROWS,
+    COLOURS,
+    axis_label,
+    axis_labels,
+    ends,
+    prepare_picture,
+    save,
+)
 from ecsuite.eval.views.figures.curves import LOGARITHMIC, STEP, Curve, axis_limits, chance_levels, curves
 from ecsuite.eval.views.figures.efficiency_plane import draw_plane
 from ecsuite.eval.views.figures.heat_map import heat_map
@@ -304,7 +312,7 @@ def settings_side_by_side(records: Sequence[Source], score: str, direction: str 
     return heat_map(
         np.array([_shares(column) for column in (*columns, means)]).T,
         [f"{place + 1}." for place in range(len(rows))],
-        [*table.keys, score + ARROWS[direction]],
+        list(map(axis_label, [*table.keys, score + ARROWS[direction]])),
         texts=list(zip(*texts, strict=True)),
         limits=(0, 1),
         scale="place in the column",
@@ -400,6 +408,7 @@ def draw(
     measure: str = "accuracy",
     over: str | None = None,
     by: Sequence[str] | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> str:
     """Draw runs into a file, and say in a line what is in it.
 
@@ -410,10 +419,26 @@ def draw(
         measure: A measure of the evaluations; but for curves, any score.
         over: The numeric setting of kind over; None: the only one that varies.
         by: Settings that are distinguished, of heat two; None: all that vary.
+        labels: Labels of axes by setting or score, in place of ours.
 
     Raises:
         ConfigError: If a name is unknown, too little varies, or matplotlib is missing.
     """
+    known = {name for source in sources for name in (*source.settings, *source.figures)}
+    for name in labels or ():
+        if name not in known:
+            raise unknown_name("setting or score", name, sorted(known))
+    with axis_labels(labels or {}):
+        figure, told = _drawn(sources, kind, measure, over, by)
+        prepare_picture(file)
+        save(figure, file)
+    return f"{told} in {file}"
+
+
+def _drawn(
+    sources: Sequence[Source], kind: str, measure: str, over: str | None, by: Sequence[str] | None
+) -> tuple["Figure", str]:
+    """A figure of a kind, and a line about it; see `draw`."""
     runs = [source for source in sources if source.is_run]
     direction = traits_of(measure).direction or DIRECTIONS.get(measure)
     whole = [run for run in runs if run.failure is None and run.is_whole]  # others are not drawn
@@ -437,9 +462,7 @@ def draw(
     else:
         figure = settings_side_by_side(runs, measure, direction)
         told = f"{measure} and the settings of {number} runs"
-    prepare_picture(file)
-    save(figure, file)
-    return f"{told} in {file}"
+    return figure, told
 
 
 def _lines(number: int) -> str:

@@ -32,6 +32,7 @@ from ecsuite.eval.counts.counting import (
 from ecsuite.eval.counts.exchange import of_concepts, of_meanings, sorted_rows
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric, non_default_options
+from ecsuite.eval.metrics.word_statistics import THRESHOLD, segmented
 from ecsuite.eval.statistics import resampling
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.contingency import (
@@ -256,6 +257,9 @@ class TopsimOptions:
     """Correlation of both distances, over pairs of messages."""
     attribute: Annotated[int, Meta(ge=0)] | Literal["each"] | None = None
     """The meaning distance is of this attribute alone, from 0; each: a score of every attribute."""
+    units: Literal["symbols", "segments"] = "symbols"
+    """Units of edits. segments: those of Harris's articulation scheme, at the threshold of `has` (W-TopSim:
+    Ueda et al. 2023)."""
     given: Literal["nothing", "length", "attributes", "both"] = "nothing"
     """Partial correlation: with the difference of lengths held fixed, the distance of the other attributes, or both."""
 
@@ -277,6 +281,7 @@ class TopsimOptions:
             **({} if self.correlation == "spearman" else {"corr": self.correlation}),
             **({} if self.attribute is None else {"attribute": self.attribute}),
             **({} if self.given == "nothing" else {"given": self.given}),
+            **({} if self.units == "symbols" else {"units": "has", "threshold": f"{THRESHOLD:g}"}),
             **(
                 {"code": "+".join(own_code.checksum(each.partition(":")[0])[:12] for each in own)}
                 if own
@@ -510,6 +515,8 @@ def topsim(corpus: Corpus, options: Options, own: TopsimOptions = USUAL) -> list
 
     Undefined for fewer than three messages, if all distances are equal, and if those held fixed determine one.
     """
+    if own.units == "segments":
+        corpus = segmented(corpus, THRESHOLD)
     if own.attribute != "each":
         return [_topsim_score(corpus, options, own)]
     number = 1 if corpus.meanings is None else flat(corpus.meanings).shape[1]

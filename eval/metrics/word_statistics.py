@@ -188,6 +188,17 @@ def segments(messages: Ragged, begins: NDArray[np.bool_]) -> Ragged:
     return Ragged(messages.values, np.append(np.flatnonzero(starts), len(starts)))
 
 
+def segmented(corpus: Corpus, threshold: float) -> Corpus:
+    """The corpus with segments in the place of symbols: ids from 1 in order of first occurrence, without EOS."""
+    content, _ = dense_content(corpus)
+    [begins] = boundaries(content, threshold)
+    begins = begins.copy()
+    begins[content.offsets[:-1][content.lengths > 0]] = True
+    offsets = np.concatenate([[0], np.cumsum(begins)])[content.offsets]
+    parts = Ragged(content.values, np.append(np.flatnonzero(begins), len(begins)))
+    return replace(corpus, messages=Ragged((row_labels(parts) + 1).astype(np.int32), offsets))
+
+
 def _branching(substring: Ints, count: Ints, num_substrings: int) -> NDArray[np.float64]:
     """Branching entropy of each substring in bits, from the substring and the count of each continuation."""
     total = np.bincount(substring, count, num_substrings)

@@ -88,6 +88,8 @@ class Channel(nn.Module, ABC):
     """Whether the sender may end a message early."""
     has_samples = True
     """Whether messages may be sampled; otherwise all modes give equal messages."""
+    has_probabilities = False
+    """Whether training messages are sampled from the distributions of their `logits`."""
     has_policy_gradient = False
     """Whether the sender learns from the value of the loss only, not from its gradient."""
     options_of_games: ClassVar[tuple[str, ...]] = ()
@@ -294,7 +296,7 @@ class GumbelChannel(SoftChannel):
     With variable length the loss is the expectation over the step of EOS, as in EGG.
     """
 
-    is_noisy = True
+    is_noisy = has_probabilities = True
 
 
 class ReinforceChannel(SymbolChannel):
@@ -305,7 +307,7 @@ class ReinforceChannel(SymbolChannel):
     example (Rennie et al. 2017, arXiv 1612.00563).
     """
 
-    has_policy_gradient = True
+    has_policy_gradient = has_probabilities = True
     options_of_games = ("entropy_coefficient", "baseline")
 
     @dataclass(frozen=True, kw_only=True, slots=True)

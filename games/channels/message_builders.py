@@ -100,6 +100,7 @@ class RelaxedMessageBuilder:
         self.options, self.noise, self.temperature = options, noise, temperature
         self.straight_through = straight_through
         self.weights: list[Tensor] = []
+        self.logits: list[Tensor] = []
         self.scale: Tensor | None = None
 
     @property
@@ -121,6 +122,7 @@ class RelaxedMessageBuilder:
             hard = torch.zeros_like(weights).scatter_(-1, weights.argmax(-1, keepdim=True), 1.0)
             weights = hard + weights - weights.detach()
         self.weights.append(weights)
+        self.logits.append(logits)
         return weights.to(logits.dtype)
 
     def _begin(self, logits: Tensor) -> None:
@@ -145,13 +147,15 @@ class RelaxedMessageBuilder:
         weights = torch.stack(self.weights)  # (max_len, batch, vocab_size + 1)
         if self.options.length == "fixed":
             length = torch.full_like(weights[0, :, 0], self.options.max_len)
-            return Message(symbols=weights.to(self.dtype), ends=None, length=length)
+            return Message(
+                symbols=weights.to(self.dtype), ends=None, length=length, logits=tuple(self.logits)
+            )
         ends = end_probabilities(weights[..., EOS])  # (max_len + 1, batch)
         eos = torch.zeros_like(weights[:1])
         eos[..., EOS] = 1
         steps = torch.arange(1, len(ends) + 1, device=ends.device, dtype=ends.dtype)
         symbols = torch.cat([weights, eos]).to(self.dtype)
-        return Message(symbols=symbols, ends=ends, length=steps @ ends)
+        return Message(symbols=symbols, ends=ends, length=steps @ ends, logits=tuple(self.logits))
 
 
 class _EndProbabilities(torch.autograd.Function):
@@ -239,8 +243,9 @@ class DiscreteMessageBuilder(IdBuilder):
             return Message(symbols=symbols, ends=None, length=length)
         log_probability, entropy = of_sampled(symbols, torch.stack(self.logits))
         return Message(
-            symbols=symbols, ends=None, length=length, log_probability=log_probability, entropy=entropy
-        )
+            symbols=symbols, ends=None, length=length, log_probability=log_probability, entropy=entropy,
+            logits=tuple(self.logits),
+        )  # fmt: skip
 
 
 def of_sampled(symbols: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:

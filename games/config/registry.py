@@ -17,6 +17,14 @@ PLAYS = Registry(
             "ecsuite.games.plays.talk:Talk",
             "agents who remember talk about things: learn-then-talk, repeated reference, chains; nobody is trained",
         ),
+        "naming_acceptance": (
+            "ecsuite.games.plays.acceptance:NamingByAcceptance",
+            "agents accept signs by how probable these make what they see; nobody is rewarded (Taniguchi et al. 2022)",
+        ),
+        "evolution": (
+            "ecsuite.games.plays.evolution:Evolution",
+            "signals evolve by reinforcement or replicator dynamics, without networks (Skyrms 2010)",
+        ),
         "acting": (
             "ecsuite.games.plays.acting:Acting",
             "agents act and speak in a world with steps, and learn",
@@ -43,6 +51,14 @@ PARTICIPANTS = Registry(
         "bayesian": (
             "ecsuite.games.participants.scripted:Bayesian",
             "infers how often each name is said (Reali & Griffiths 2009)",
+        ),
+        "roth_erev": (
+            "ecsuite.games.participants.scripted:RothErev",
+            "urns of messages and of things, to which a success adds a ball (Roth & Erev 1995)",
+        ),
+        "replicator": (
+            "ecsuite.games.participants.scripted:Replicator",
+            "probabilities that grow with success, as replicator dynamics in expectation (Börgers & Sarin 1997)",
         ),
         "exemplars": (
             "ecsuite.games.participants.exemplars:Exemplars",
@@ -296,6 +312,10 @@ LOSSES = Registry(
             "ecsuite.games.tasks.losses:RewardLoss",
             "the receiver's answer is sampled and rewarded, and it learns by REINFORCE, too (Williams 1992)",
         ),
+        "elbo": (
+            "ecsuite.games.tasks.losses:ElboLoss",
+            "the task's loss, and how far messages are from a prior (beta-VAE; Ueda & Taniguchi 2024)",
+        ),
     },
     base="ecsuite.games.tasks.losses:Loss",
 )
@@ -393,6 +413,10 @@ REASONINGS = Registry(
         "rsa": (
             "ecsuite.games.players.reasoning:RationalSpeechActs",
             "the receiver asks what else the sender might have said (Frank & Goodman 2012)",
+        ),
+        "obverter": (
+            "ecsuite.games.players.reasoning:Obverter",
+            "the sender says what its own receiver understands best (Choi et al. 2018), or the S1 of rsa",
         ),
     },
     base="ecsuite.games.players.reasoning:Reasoning",

@@ -55,6 +55,8 @@ class Engine:
         """Whether parts can play in parallel; None: not tried yet."""
         self.reason: str | None = None
         """Reason why all pairs of a step played sequentially; None: they did not."""
+        self.same_rounds = False
+        """Whether the pairs of a step play the same batch."""
         self.batches_per_epoch = -(-world.num_train // world.sizes.batch_size)
         self._source = world
         self._batches: Callable[[int, int], Sequence[Batch]] | None = None
@@ -73,6 +75,8 @@ class Engine:
 
     def _draw(self, number: int, num_pairs: int) -> Sequence[Batch]:
         """Batches of the pairs of a step; within an epoch, each pair index gets every batch once."""
+        if self.same_rounds:
+            return [self._source.batch("train", number)] * num_pairs
         size = self.batches_per_epoch
         epoch, within = divmod(number, size)
         numbers = [epoch * size + (within + index) % size for index in range(num_pairs)]
@@ -179,7 +183,13 @@ class Engine:
             (name, each.shape, each.requires_grad) for state in states for name, each in state.items()
         )
         roles = tuple(
-            (pair.speaker.is_frozen, pair.listener.is_frozen, _shares_modules(pair)) for pair in pairs
+            (
+                pair.speaker.is_frozen,
+                pair.listener.is_frozen,
+                _shares_modules(pair),
+                *map(id, pair.speaker.minds),
+            )
+            for pair in pairs
         )
         inputs = [each.detach() for state in states for each in state.values()]
         found, tensors = self.recorded(
@@ -223,7 +233,7 @@ class Engine:
         results: dict[int, tuple[StepResult, Weights]] = {}
         for group in groups.values():
             chosen = [(pairs[i], rounds[i], noises[i], weights[i], buffers[i]) for i in group]
-            is_alone = len(group) == 1 or any(_shares_modules(pairs[i]) for i in group)
+            is_alone = len(group) == 1 or any(map(_is_alone, [pairs[i] for i in group]))
             played = None
             if not is_alone and not _shares_states(pairs[group[0]], rounds[group[0]]):
                 played = self._play_together(chosen, epoch)
@@ -294,6 +304,11 @@ def _shares_modules(pair: Pair) -> bool:
     return pair.speaker.perception is pair.listener.perception or (own is not None and own is other)
 
 
+def _is_alone(pair: Pair) -> bool:
+    """Whether a pair can't play in parallel: it shares modules, or its loss reads its messages."""
+    return _shares_modules(pair) or bool(pair.speaker.minds) or pair.loss.of_pairs == "several"
+
+
 def _shares_states(pair: Pair, rounds: SeenRounds) -> bool:
     """Whether the messages of a pair share states if it plays alone."""
     if not pair.channel.has_policy_gradient:  # messages of training are weights
@@ -319,8 +334,8 @@ def _play_stacked(chosen: Sequence[_Turn], epoch: int) -> list[tuple[StepResult,
         weights: Weights, buffers: Weights, tensors: Weights, number: Tensor
     ) -> tuple[Tensor, Weights, Weights]:
         arguments = (rounds[0].with_tensors(tensors), ReplicaNoise(noises, number), epoch)
-        result: tuple[Tensor, Weights, Weights] = functional_call(pairs[0], {**weights, **buffers}, arguments)
-        return result
+        result, after = functional_call(pairs[0], {**weights, **buffers}, arguments)
+        return result.objective, dict(result.measures), after
 
     with replicas(), warnings.catch_warnings():
         # vmap loops over pairs for operations without a batching rule: correct, but slow.
@@ -342,10 +357,10 @@ def _play_alone(
     """Play one pair with copies of its buffers, which an agent shares between its pairs."""
     copies = {name: buffer.clone() for name, buffer in buffers.items()}
     # A shared module is listed once, under its first name: if it were replaced twice, it would not be restored.
-    objective, measures, after = functional_call(
+    played: tuple[StepResult, Weights] = functional_call(
         pair, {**weights, **copies}, (rounds, noise, epoch), tie_weights=not _shares_modules(pair)
     )
-    return StepResult(objective=objective, measures=measures), after
+    return played
 
 
 @torch.no_grad()

@@ -11,7 +11,7 @@ from ecsuite.agents.options import PhrasebookRules
 from ecsuite.agents.phrasebook import Phrasebook
 from ecsuite.games.participants.participant import Ask, Participant, Round, Setting
 from ecsuite.language_models.backend import Allowed
-from ecsuite.parts.config import Positive
+from ecsuite.parts.config import Positive, Share
 from ecsuite.runtime.errors import ConfigError, shown
 
 NEW_LENGTH = 12
@@ -243,3 +243,90 @@ class PhrasebookParticipant(Participant):
         fits = np.array([sum(evidence.get(concept, 0.0) for concept in thing) for thing in things])
         best = np.flatnonzero(fits >= fits.max() - 1e-9)  # bits that differ by rounding alone are equal
         return ask.allowed.choices[int(best[rng.integers(len(best))])]
+
+
+class RothErev(Participant):
+    """Reinforcement with urns: a choice is as likely as its weight, to which each success adds 1 (Roth & Erev 1995).
+
+    An agent has an urn of messages for each thing, and one of things for each message. Where names are open, an urn
+    begins with a ball that invents a name (Skyrms 2010, Signals, chapter 10).
+    """
+
+    tasks = ("naming", "discrimination", "reconstruction")
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the urns."""
+
+        initial: Positive = 1.0
+        """Weight of each choice at the beginning."""
+
+    initial = property(lambda self: self.options.initial)
+
+    def __init__(self, options: Any, *, setting: Setting) -> None:
+        super().__init__(options, setting=setting)
+        self._urns: dict[int, dict[int | str, dict[int | str, float]]] = defaultdict(dict)
+
+    def _urn(self, agent: int, cue: int | str) -> dict[int | str, float]:
+        """Weights of the messages of a thing, by its number, or of the things of a message."""
+        urns = self._urns[agent]
+        if cue not in urns:
+            choices = range(len(self.setting.things)) if isinstance(cue, str) else self.setting.words.choices
+            urns[cue] = dict.fromkeys(choices or ("",), self.initial)
+        return urns[cue]
+
+    def answer(self, ask: Ask, rng: np.random.Generator) -> str:
+        """A choice by its weight; an empty one is a name that is invented."""
+        speaks = ask.role == "speaker" or ask.task == "naming"
+        urn = self._urn(ask.agent, ask.thing if speaks else ask.message)
+        choices = list(urn) if speaks else list(ask.candidates or urn)
+        total = np.cumsum([urn[choice] for choice in choices])
+        place = min(int(np.searchsorted(total, rng.random() * total[-1], side="right")), len(choices) - 1)
+        return str(choices[place] or invented(ask.allowed, rng)) if speaks else ask.allowed.choices[place]
+
+    def learn(self, agent: int, played: Round) -> None:
+        """Reinforce what an agent said, or as what it took the message, after a success."""
+        if not played.success:
+            return
+        takes = agent == played.listener and (
+            played.phase or played.candidates
+        )  # in a naming game both name it
+        cue, choice = (played.message, played.thing) if takes else (played.thing, played.message)
+        self.reinforce(self._urn(agent, cue), choice)
+
+    def reinforce(self, urn: dict[int | str, float], choice: int | str) -> None:
+        """Add 1 to the weight of a choice."""
+        urn[choice] = urn.get(choice, 0.0) + 1
+
+    def begin(self, agent: int) -> None:
+        """Forget all urns."""
+        self._urns.pop(agent, None)
+
+    def names(self, agent: int, thing: int) -> Sequence[str]:
+        """The name with the most weight, if one was reinforced."""
+        urn = self._urns[agent].get(thing, {})
+        best = max(urn, key=urn.__getitem__, default="")
+        return (str(best),) if best and len(set(urn.values())) > 1 else ()
+
+
+class Replicator(RothErev):
+    """Probabilities that move towards each choice that succeeds, by a share of the distance (Cross 1973).
+
+    The expected change is that of replicator dynamics (Börgers & Sarin 1997): p' - p = step p (u - mean u).
+    """
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the change."""
+
+        step: Share = 0.1
+        """Share of the distance to 1 by which the probability of a choice that succeeds grows."""
+
+    initial = 1.0
+
+    def reinforce(self, urn: dict[int | str, float], choice: int | str) -> None:
+        """Move the probabilities; the sum of the weights stays."""
+        total = sum(urn.values())
+        for each in urn:
+            urn[each] *= 1 - self.options.step
+        urn[choice] = urn.get(choice, 0.0) + self.options.step * total

@@ -9,15 +9,15 @@ from torch.nn.functional import normalize, pad
 
 from ecsuite.agents.autocast import call_receiver, call_sender
 from ecsuite.agents.linear import Linear
-from ecsuite.agents.message import PAD, Message
+from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.agents.perception import Perception, make_object_perception
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.agents.shared_states import distinct_rows, may_look_at
-from ecsuite.games.channels.channels import Channel, Mode, SymbolChannel
+from ecsuite.games.channels.channels import Channel, Mode, SymbolChannel, all_messages
 from ecsuite.games.channels.noise import Noise
 from ecsuite.games.config.registry import CHANNELS, REASONINGS, TASKS
 from ecsuite.games.config.sections import Role
-from ecsuite.games.players.reasoning import Reasoning, scores_at_end
+from ecsuite.games.players.reasoning import Reasoning, message_of, scores_at_end
 from ecsuite.games.tasks.losses import Loss
 from ecsuite.games.tasks.tasks import Reconstruction, Task
 from ecsuite.games.tasks.views import Perturbation, View, score_candidates, shown_objects
@@ -25,6 +25,8 @@ from ecsuite.games.worlds.world import Batch, World
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 
+MOST_UNDERSTOOD = 2**24
+"""Maximum number of values in the states of messages about which a speaker reasons at once."""
 MOST_VALUES = 2**16
 """Maximum number of values in the meanings of one pass of a speaker, if batches are smaller."""
 
@@ -75,13 +77,18 @@ class Speaker(nn.Module):
         self.channel_kind = channel.kind
         num_logits = made.num_logits or made.symbol_size
         num_features = 2 * size if world.rounds.sender_sees_all else size
-        knows_names = SENDERS.load(part.kind).knows_names
-        names = {"value_names": world.value_names, "has_eos": made.has_eos} if knows_names else {}
+        kind, names = SENDERS.load(part.kind), dict[str, Any]()
+        if kind.knows_names:
+            names = {"value_names": world.value_names, "has_eos": made.has_eos}
+        if kind.knows_values:
+            names["num_values"] = world.num_values
         self.network = SENDERS.make(
             part, num_features=num_features, vocab_size=num_logits - 1, max_len=made.max_len, **names
         )
         self.perception = perception
         self.has_noise = has_noise
+        self.minds: tuple[Listener, ...] = ()
+        """The agent's listener, if the speaker reasons about messages; not a submodule."""
         self.loss: Loss | None = None
         """Loss of the speaker's messages; its baselines are specific to the speaker."""
         # A user's sender may depend on the rest of the batch or on random draws: its messages are not deduplicated.
@@ -119,6 +126,8 @@ class Speaker(nn.Module):
         self, shown: View, num_positive: int, mode: Mode, generator: Noise | None, epoch: int = 0
     ) -> Message:
         """Generate messages about views; see `SeenRounds` and `Pair.play`."""
+        if self.minds:
+            return self._reasoned(shown, None if mode == "greedy" else generator)
         meaning = self.meanings(shown, num_positive, generator)
         builder = self.channel.start_message(mode, meaning, generator, epoch)
         return call_sender(self.network, meaning, builder)
@@ -145,7 +154,7 @@ class Speaker(nn.Module):
         Args:
             seen: View and number of targets of each batch.
         """
-        if len(seen) < 2 or not self.says_alike or not may_look_at(seen[0][0].features):
+        if len(seen) < 2 or self.minds or not self.says_alike or not may_look_at(seen[0][0].features):
             return [self.message(shown, num_positive, "greedy", None) for shown, num_positive in seen]
         objects = [shown.features for shown, _ in seen]
         vectors = self.perception(torch.cat(objects)).split([len(each) for each in objects])
@@ -158,6 +167,27 @@ class Speaker(nn.Module):
         size = max(*map(len, meanings), MOST_VALUES // every.shape[1])
         said = torch.cat([self._most_likely(rows) for rows in every[firsts].split(size)])
         return [self._as_message(said[each]) for each in places.split([len(each) for each in meanings])]
+
+    @torch.no_grad()
+    def _reasoned(self, shown: View, generator: Noise | None) -> Message:
+        """Choose messages by reasoning with the agent's listener; see `Reasoning.choose`."""
+        (listener,) = self.minds
+        every = all_messages(self.channel).to(self.device)
+        was_training = listener.training
+        listener.eval()
+        try:
+            states, _ = call_receiver(listener.network, message_of(self.channel, every), listener.dtype)
+            num_rounds = (
+                len(shown.features) // shown.num_seen if shown.indices is None else len(shown.indices)
+            )
+            size = max(1, MOST_UNDERSTOOD // (num_rounds * states.shape[-1]))
+            understood = torch.cat(
+                [listener.understood(each, shown, num_rounds) for each in states[0].split(size)]
+            )
+        finally:
+            listener.train(was_training)
+        chosen = listener.reasoning.choose(understood, (every > EOS).sum(1), generator)
+        return message_of(self.channel, every[chosen])
 
     def _most_likely(self, meanings: Tensor) -> Tensor:
         """Greedy symbols for meanings, (batch, max_len + 1), with PAD after the end."""
@@ -308,6 +338,29 @@ class Listener(nn.Module):
             self.reasoning.scores(scores_at_end(end, literal, message, others)) for end in range(len(states))
         ]
         return torch.stack(answers), ends
+
+    def understood(self, states: Tensor, shown: View, num_rounds: int) -> Tensor:
+        """Log-probability of the correct answer to rounds that the agent itself sees, (num_messages, num_rounds).
+
+        Args:
+            states: State after each message, (num_messages, state_size).
+            shown: Rounds: the target, and distractors after it where the task has candidates.
+            num_rounds: Number of rounds.
+        """
+        answer = states[:, None]
+        if self.task.scores_candidates:
+            return self.scores(answer.expand(-1, num_rounds, -1), shown, None).log_softmax(-1)[..., 0]
+        assert isinstance(self.task, Reconstruction) and self.world.num_values is not None
+        features = shown.of_rounds(shown.features)[:, 0]
+        values = features.unflatten(1, (len(self.world.num_values), -1)).argmax(-1)
+        if (seen := self.task.seen_values(values)) is not None:
+            parts = answer.expand(-1, num_rounds, -1), seen.to(answer.dtype).expand(len(answer), -1, -1)
+            answer = torch.cat(parts, -1)
+        logits = self.task.logits(answer).log_softmax(
+            -1
+        )  # (num_messages, 1 or num_rounds, num_attributes, most)
+        asked = self.task.asked_values(values).expand(len(answer), -1, -1)[..., None]
+        return logits.expand(-1, num_rounds, -1, -1).gather(-1, asked).sum((-2, -1))
 
     def scores(self, states: Tensor, candidates: View, generator: Noise | None) -> Tensor:
         """Scores of the candidates, (num_ends, batch, num_candidates), for states (num_ends, batch, state_size)."""

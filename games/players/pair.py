@@ -14,7 +14,8 @@ from ecsuite.games.channels.noise import Noise
 from ecsuite.games.config.registry import LOSSES
 from ecsuite.games.config.sections import Experiment, Role
 from ecsuite.games.players.agent import Listener, Speaker
-from ecsuite.games.players.reasoning import every_message, require_candidates
+from ecsuite.games.players.reasoning import every_message, require_candidates, require_speaker
+from ecsuite.games.players.schedule import Meeting
 from ecsuite.games.tasks.losses import Loss
 from ecsuite.games.tasks.tasks import Task, Truth, choose
 from ecsuite.games.tasks.views import SeenRounds, View, round_parts, shown_objects
@@ -39,9 +40,10 @@ class StepResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlayResult(StepResult):
-    """Objective, measures and messages of one batch."""
+    """Objective, measures, messages and rounds of one batch."""
 
     message: Message
+    outputs: "RoundOutputs"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,10 +110,9 @@ class Pair(nn.Module):
 
     def forward(
         self, rounds: SeenRounds, generator: Noise, epoch: int
-    ) -> tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]:
-        """Objective, measures and buffers after playing training rounds; for `torch.func.functional_call`."""
-        played = self.play_rounds(rounds, "train", generator, epoch)
-        return played.objective, dict(played.measures), dict(self.named_buffers())
+    ) -> tuple[PlayResult, dict[str, Tensor]]:
+        """Result and buffers after playing training rounds; for `torch.func.functional_call`."""
+        return self.play_rounds(rounds, "train", generator, epoch), dict(self.named_buffers())
 
     def play(self, batch: Batch, mode: Mode, generator: Noise | None, epoch: int = 0) -> PlayResult:
         """Play one batch.
@@ -153,6 +154,7 @@ class Pair(nn.Module):
             objective=self.speaker.channel.objective(loss, played.cost, message, **compared),
             measures={"loss": loss.detach().mean(), **measures, "length": message.length.detach().mean()},
             message=message,
+            outputs=played,
         )
 
     def play_views(
@@ -229,6 +231,13 @@ class Pair(nn.Module):
             self.train()
 
 
+def objective_of(pair: Pair, played: PlayResult) -> Tensor:
+    """Objective of a step with a result of a pair; a loss over several pairs gets it of two pairs."""
+    if pair.loss.of_pairs != "several":
+        return played.objective
+    return pair.loss.over_pairs([played] * 2, [Meeting(0, 0), Meeting(1, 1)])
+
+
 def make_pair(experiment: Experiment, world: World, dtype: torch.dtype = torch.float32) -> Pair:
     """Make a new speaker and a new listener, with weights from torch's global generator.
 
@@ -264,7 +273,12 @@ def make_pair(experiment: Experiment, world: World, dtype: torch.dtype = torch.f
         max_len=channel.max_len,
         is_frozen=training.freeze_receiver,
     )
-    loss: Loss = LOSSES.make(experiment.loss)
+    known = {"channel": channel} if LOSSES.load(experiment.loss.kind).knows_channel else {}
+    if LOSSES.load(experiment.loss.kind).needs_probabilities and not channel.has_probabilities:
+        raise ConfigError(
+            f"loss.kind: symbols of channel {kind} are not drawn in training: expected channel reinforce or gumbel"
+        )
+    loss: Loss = LOSSES.make(experiment.loss, **known)
     speaker.loss = loss
     if loss.length_cost and not channel.has_eos:
         raise ConfigError(
@@ -281,6 +295,15 @@ def make_pair(experiment: Experiment, world: World, dtype: torch.dtype = torch.f
         raise ConfigError(
             f"loss.kind: the answers of task {experiment.task.kind} can't be sampled: expected loss task"
         )
+    if listener.reasoning.speaks:
+        require_speaker(kind, channel, listener.task, world)
+        speaker.minds = (listener,)
+        if loss.needs_probabilities:
+            raise ConfigError(
+                "loss.kind: speakers that reason have no distribution of symbols: expected task"
+            )
+        if training.freeze_sender or training.freeze_receiver:
+            raise ConfigError("reasoning: the receiver alone learns: expected nothing frozen")
     if listener.reasoning.asks_others:
         require_candidates(experiment.task.kind, kind, channel, listener.reasoning, world)
     return Pair(speaker, listener).train()

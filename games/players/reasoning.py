@@ -1,7 +1,8 @@
-"""Listeners that reason about why something was said: a state of listeners in any game, trained or scripted.
+"""Listeners that reason about why something was said, and speakers that reason about how it is understood.
 
 A literal listener scores candidates by the message alone. A reasoning one also asks what the speaker would have said of
-each candidate, and what it would itself have made of that.
+each candidate, and what it would itself have made of that. A reasoning speaker asks of each message what it would
+itself make of it.
 """
 
 from abc import ABC, abstractmethod
@@ -13,6 +14,8 @@ from torch import Tensor
 
 from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.games.channels.channels import MOST_MESSAGES, Channel, all_messages, num_messages
+from ecsuite.games.channels.noise import Noise, gumbel
+from ecsuite.games.tasks.tasks import Discrimination, Reconstruction, Task
 from ecsuite.games.worlds.world import World
 from ecsuite.parts.config import Count, Positive, Weight, require_defaults
 from ecsuite.parts.own_code import NoOptions
@@ -20,6 +23,9 @@ from ecsuite.runtime.errors import ConfigError
 
 LOG_ZERO = -1e4
 """The log-probability of what is impossible: its exponential is 0, and it can be multiplied."""
+
+
+Cost = Literal["none", "length"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +52,8 @@ class Reasoning(ABC):
     """Whether it reasons about alternative messages."""
     alternatives: Literal["candidates", "all"] = "candidates"
     """The alternatives: the speaker's message about each candidate, or all messages of the channel."""
+    speaks = False
+    """Whether speakers reason with `choose`, so that their networks say nothing and learn nothing."""
 
     def __init__(self, options: Any) -> None:
         self.options = options
@@ -53,6 +61,16 @@ class Reasoning(ABC):
     @abstractmethod
     def scores(self, heard: MessageScores) -> Tensor:
         """Scores of the candidates for the message that was said, (batch, num_candidates): logits."""
+
+    def choose(self, listener: Tensor, lengths: Tensor, generator: Noise | None) -> Tensor:
+        """Choose a message for each round, (batch,); of speakers that reason.
+
+        Args:
+            listener: Log-probability of the right answer after each message of the channel, (num_messages, batch).
+            lengths: Content symbols of each message, (num_messages,).
+            generator: Source of random draws; None: the best message.
+        """
+        raise NotImplementedError
 
 
 class LiteralListener(Reasoning):
@@ -81,7 +99,7 @@ class RationalSpeechActs(Reasoning):
         """Speakers that are reasoned about, each of the listener below it."""
         alpha: Positive = 1.0
         """How rational speakers are: as it grows, they say what is best."""
-        cost: Literal["none", "length"] = "none"
+        cost: Cost = "none"
         """Cost of a message for the speaker: nothing, or its symbols without EOS."""
         cost_weight: Weight = 0.1
         """Cost of a symbol, in nats."""
@@ -108,6 +126,43 @@ class RationalSpeechActs(Reasoning):
             utility = utility.masked_fill(~heard.is_other[..., None], -torch.inf)
             listener = utility.log_softmax(0).clamp(min=LOG_ZERO).log_softmax(-1)
         return listener[0]
+
+
+class Obverter(LiteralListener):
+    """Speakers that say what their own listening half understands best; listeners are literal, and they alone learn.
+
+    Without alpha a speaker says argmax_m log L_0(right answer | m) - cost(m) (obverter: Choi et al. 2018, arXiv
+    1804.02341, section 3, there symbol by symbol, here over all messages); of equally good ones the first. With alpha
+    it is S_1 of rational speech acts: in training and where messages are sampled, m is drawn in proportion to
+    exp(alpha (log L_0 - cost)).
+    """
+
+    speaks = True
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of speakers that reason."""
+
+        alpha: Positive | None = None
+        """How rational speakers are where they draw messages; null: they always say the best one."""
+        cost: Cost = "none"
+        """Cost of a message for the speaker: nothing, or its symbols without EOS."""
+        cost_weight: Weight = 0.1
+        """Cost of a symbol, in nats."""
+
+        def __post_init__(self) -> None:
+            """Check that the weight is read; `ConfigError` if not."""
+            if self.cost == "none":
+                require_defaults(self, ("cost_weight",), "with cost=none")
+
+    def choose(self, listener: Tensor, lengths: Tensor, generator: Noise | None) -> Tensor:
+        """See the base class."""
+        alpha = self.options.alpha
+        weight = self.options.cost_weight if self.options.cost == "length" else 0.0
+        utility = listener.clamp(min=LOG_ZERO) - weight * lengths[:, None]
+        if alpha is not None and generator is not None:
+            utility = alpha * utility + gumbel(tuple(utility.shape), generator, utility.device)
+        return utility.argmax(0)
 
 
 def scores_at_end(end: int, literal: Tensor, message: Message, others: Message) -> MessageScores:
@@ -182,4 +237,23 @@ def require_candidates(
         raise ConfigError(
             f"reasoning.alternatives: {num_messages(channel):,} messages are possible, expected at most "
             f"{MOST_MESSAGES:,}, or candidates"
+        )
+
+
+def require_speaker(channel_kind: str, channel: Channel, task: Task, world: World) -> None:
+    """Raise `ConfigError` if a speaker can't ask of all messages whether they make its listener answer right."""
+    if channel.is_of_values:
+        raise ConfigError(f"reasoning: the words of channel {channel_kind} are values, expected symbols")
+    if num_messages(channel) > MOST_MESSAGES:
+        raise ConfigError(
+            f"reasoning: {num_messages(channel):,} messages are possible, expected at most {MOST_MESSAGES:,}: lower "
+            "channel.vocab_size or channel.max_len"
+        )
+    if isinstance(task, Reconstruction) and world.num_values is not None:
+        if world.object_shape == (len(world.num_values) * max(world.num_values),):  # one-hot
+            return
+    if type(task) is not Discrimination or not world.rounds.sender_sees_all:
+        raise ConfigError(
+            "reasoning: a speaker needs to see what is right: expected task reconstruction of values that it sees, or "
+            "discrimination,sender_input=targets_and_distractors"
         )

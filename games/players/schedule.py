@@ -384,6 +384,40 @@ def phases_in(texts: Sequence[str]) -> list[Phase]:
     ]
 
 
+def meetings_of_agents(meets: Part, num_agents: int, seed: int) -> list[Meeting] | None:
+    """Make the meetings of a play whose agents both speak and listen, from its option `meets`; None: all with all.
+
+    Raises:
+        ConfigError: If they do not fit the number of agents.
+    """
+    if meets.kind == "all":
+        return None
+    try:
+        made: list[Meeting] = MEETINGS.make(meets).pairs(num_agents, num_agents, are_agents=True, seed=seed)
+    except ConfigError as error:
+        raise ConfigError(str(error).replace("society.", "play.", 1)) from None
+    return made
+
+
+def drawn_pairs(
+    meetings: Sequence[Meeting] | None, num_agents: int, rng: np.random.Generator, size: int, epoch: int
+) -> tuple[list[int], list[int]]:
+    """Draw speakers and listeners of `size` rounds, with the weights of the pairs that may meet in an epoch."""
+    if meetings is None:
+        speakers = rng.integers(num_agents, size=size)
+        listeners = rng.integers(num_agents - 1, size=size)
+        listeners += listeners >= speakers
+        return speakers.tolist(), listeners.tolist()
+    found = [e for e in meetings if e.since <= epoch and (e.until is None or epoch < e.until)]
+    if not found:
+        raise ConfigError(
+            f"play.meets: no pair meets in epoch {epoch + 1}: expected meetings for every epoch"
+        )
+    weights = np.array([each.weight for each in found])
+    chosen = rng.choice(len(found), size=size, p=weights / weights.sum()).tolist()
+    return [found[each].sender for each in chosen], [found[each].receiver for each in chosen]
+
+
 class Schedule:
     """The pairs of each step, a pure function of seed, step and epoch.
 

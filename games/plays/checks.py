@@ -24,7 +24,7 @@ from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.registry import SCHEDULES
 from ecsuite.games.config.sections import Experiment, foreign_parts
 from ecsuite.games.engine.optimizers import Optimise
-from ecsuite.games.players.pair import Pair, PlayResult
+from ecsuite.games.players.pair import Pair, PlayResult, objective_of
 from ecsuite.games.plays.play import Measures, Play, TrainedPlay, make_play
 from ecsuite.games.tasks.tasks import TaskOutput
 from ecsuite.games.worlds.world import Batch, World
@@ -166,7 +166,9 @@ def try_first_step(experiment: Experiment, world: World, game: Pair, steps_per_e
             raise wrong(experiment.schedule.kind, "factor", "a finite number", f"{factor!r:.60}")
         played = trial.play(batch, "train", noise_generator(0, "train", 0, game.device))
         _check_play(experiment, trial, played)
-        played.objective.backward()
+        objective = objective_of(trial, played)
+        require_shape(experiment.loss.kind, "over_pairs", "an objective", objective, ())
+        objective.backward()
         updates.factor = float(factor)
         updates.step()
         with torch.inference_mode():

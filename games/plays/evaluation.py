@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ecsuite.agents.message import EOS, PAD, Message
@@ -18,8 +19,12 @@ from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.sections import Experiment
 from ecsuite.games.players.agent import Speaker
 from ecsuite.games.plays.population import Population
+from ecsuite.games.tasks.tasks import Reconstruction
 from ecsuite.games.tasks.views import SeenRounds
-from ecsuite.games.worlds.world import Batch, Description, World
+from ecsuite.games.worlds.object_worlds import ObjectWorld
+from ecsuite.games.worlds.world import Batch, Description, World, make_world
+from ecsuite.parts.registry import Part
+from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
 
 MOST_VALUES = 2**20
@@ -163,6 +168,56 @@ def record_corpus(players: Population, experiment: Experiment) -> Corpus:
         concept_names=description.concept_names,
         columns={**description.columns, **of_speakers},
         metadata=metadata,
+    )
+
+
+def every_object(experiment: Experiment, most: int) -> tuple[ObjectWorld, Batch, Description]:
+    """Make the world of a play whose agents all see the same object, and a batch with each object once, as target.
+
+    Args:
+        experiment: The config; its task is not read.
+        most: Maximum number of objects.
+
+    Raises:
+        ConfigError: If it is not a world of single objects with attribute values, has more objects, or holds some out.
+    """
+    play = f"for play {experiment.play.kind}, expected"
+    world = make_world(replace(experiment, task=Part("reconstruction", Reconstruction.Options())))
+    if not isinstance(world, ObjectWorld) or world.num_values is None or world.has_rules:
+        raise ConfigError(f"world: {play} a world of single objects with attribute values")
+    if world.objects.number > most:
+        raise ConfigError(f"world: {play} at most {most:,} objects, got {world.objects.number:,}")
+    if world.subsets.members:
+        raise ConfigError(f"world: {play} no objects that are held out: all objects are talked about")
+    numbers = np.arange(world.objects.number)[:, None]
+    batch = world.batch_of(numbers, np.zeros_like(numbers))
+    return world, batch, world.describe(batch)
+
+
+def corpus_of_signs(
+    signs: NDArray[np.int64], names: Sequence[str], world: World, described: Description, size: int
+) -> Corpus:
+    """Make the corpus of speakers who have one sign for each object of a world.
+
+    Args:
+        signs: Number of the sign of each speaker for each object, (num_speakers, num_objects).
+        names: Names of the signs.
+        world: The world of `every_object`.
+        described: The description of its objects.
+        size: Maximum number of messages of a speaker.
+    """
+    signs = signs[:, :size]
+    rows = np.tile(np.arange(signs.shape[1]), len(signs))
+    used, ids = np.unique(signs, return_inverse=True)
+    of = described.of(rows)
+    return Corpus(
+        messages=Ragged.from_lengths(ids.reshape(-1).astype(np.int32), np.ones(signs.size, dtype=np.int64)),
+        symbol_names=tuple(names[each] for each in used.tolist()),
+        meanings=of.meanings,
+        attribute_names=_attribute_names(world, of),
+        concepts=of.concepts,
+        concept_names=of.concept_names,
+        columns={**of.columns, SPEAKER: np.repeat(np.arange(len(signs)), signs.shape[1])},
     )
 
 

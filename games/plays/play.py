@@ -26,6 +26,7 @@ from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.registry import PLAYS
 from ecsuite.games.config.sections import EvaluationOptions, Experiment, Role
 from ecsuite.parts import own_code
+from ecsuite.parts.config import require_defaults
 from ecsuite.parts.own_code import NoOptions
 from ecsuite.runtime.errors import ConfigError, FrozenError, PartError
 from ecsuite.runtime.randomness import initial_weights
@@ -64,11 +65,24 @@ class Play(ABC):
     """Supported values of `training.precision`; auto is fp32 where bf16 is not supported."""
     can_speak: ClassVar[bool] = False
     """Whether the play has `players`, for evaluations, cross-play, scores, interventions; see `make_players`."""
+    plays_validation: ClassVar[bool] = True
+    """Whether evaluations play rounds; otherwise their options are rejected."""
     players: "Population | None" = None
     """Senders and receivers in a world; None where `can_speak` is false."""
 
     def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
         self.options, self.experiment, self.device = options, experiment, device
+        if self.plays_validation:
+            return
+        if experiment.evaluation.mode != "greedy":
+            raise ConfigError(
+                f"evaluation.mode: play {experiment.play.kind} generates no messages in evaluations: expected greedy"
+            )
+        try:
+            unread = ("num_valid", "batch_size")
+            require_defaults(experiment.evaluation, unread, f"by play {experiment.play.kind}")
+        except ConfigError as error:
+            raise ConfigError(f"evaluation.{error}") from None
 
     @classmethod
     def make_players(

@@ -33,6 +33,7 @@ from ecsuite.games.players.learning import (
 from ecsuite.games.players.pair import Pair, PlayResult, RoundOutputs, StepResult, make_pair
 from ecsuite.games.players.schedule import Meeting, Schedule
 from ecsuite.games.players.teaching import Teaching
+from ecsuite.games.tasks.losses import Loss
 from ecsuite.games.tasks.tasks import Task, Truth, right_parts
 from ecsuite.games.tasks.views import SeenRounds
 from ecsuite.games.worlds.world import Batch, World
@@ -95,6 +96,7 @@ class Population(nn.Module):
         super().__init__()
         self.make_pair, self.world, self.options, self.seed = make_pair, world, options, seed
         self.is_society, self.accumulate, self.frozen = is_society, accumulate, frozen
+        self.transmits = generations.sender_steps > 0
         num_epochs = max(num_epochs, 1)  # without epochs, agents are only taught
         self.schedule = Schedule(MEETINGS.make(options.meets), options, seed, num_epochs)
         self.senders, self.receivers = self._first_agents()
@@ -118,6 +120,7 @@ class Population(nn.Module):
         self.pairs_by_number: dict[tuple[int, int], Pair] = {}
         """Cache of pairs, by sender and receiver index."""
         self.engine = Engine(world, has_own_code=has_own_code)
+        self._take_loss(self.first_pair.loss)
         if options.voting and not (self.task.scores_candidates and self.task.has_choices):
             raise ConfigError(
                 f"society.voting: task {self.receivers[0].task_kind} has no choices to vote on: expected voting=false"
@@ -264,6 +267,9 @@ class Population(nn.Module):
             means = {name: torch.stack([each.measures[name] for each in played]).mean() for name in names}
             if self.learns:
                 means[LEARNING] = torch.zeros_like(means["loss"])
+            loss = pairs[0].loss
+            if loss.of_pairs == "several":
+                return StepResult(objective=loss.over_pairs(played, meetings), measures=means)
             objective = torch.stack([result.objective for result in played]).sum()
             return StepResult(objective=objective, measures=means)
 
@@ -276,6 +282,18 @@ class Population(nn.Module):
             unchanged=unchanged,
             combine=combine,
         )
+
+    def _take_loss(self, loss: Loss) -> None:
+        """Check that a loss is for as many pairs as play in a step; `ConfigError` if not."""
+        has_several = self.is_society and self.schedule.pairs_per_step > 1
+        if loss.of_pairs != "any" and (loss.of_pairs == "several") != has_several:
+            expected = (
+                "a society, such as society.senders=2" if loss.of_pairs == "several" else "one pair a step"
+            )
+            raise ConfigError(
+                f"loss.kind: {type(loss).__name__} is of {loss.of_pairs} of the pairs of a step: expected {expected}"
+            )
+        self.engine.same_rounds = loss.same_rounds
 
     def _meet(
         self, meetings: Sequence[Meeting], step: int, fixed: Collection[Role] = ()
@@ -491,11 +509,28 @@ class Population(nn.Module):
             for member, side in zip(self.options.members_of(role), sides[role], strict=False):
                 side.is_frozen = side.is_frozen or member.is_frozen
                 side.freeze()
+        if listeners[0].reasoning.speaks:
+            self._reason(speakers, listeners)
         if self.options.agents is not None:
             shares = [each for each in SHARED if self.options.shares in (each, "both")]
             for speaker, listener in zip(speakers, listeners, strict=True):
                 _share(speaker, listener, shares)
         return speakers, listeners
+
+    def _reason(self, speakers: Sequence[Speaker], listeners: Sequence[Listener]) -> None:
+        """Let speakers reason with their own listening halves; `ConfigError` without one, or if they learn messages."""
+        if self.options.agents is None and len(speakers) + len(listeners) > 2:
+            raise ConfigError(
+                "reasoning: only agents that also receive reason about what to send: expected society.agents, or one "
+                "sender and one receiver"
+            )
+        if self.options.imitate_every or self.transmits or speakers[0].taught != NOTHING:
+            raise ConfigError(
+                "reasoning: senders that reason learn no messages: expected no society.imitate_every, "
+                "generations.sender_steps or sender.taught"
+            )
+        for speaker, listener in zip(speakers, listeners, strict=True):
+            speaker.minds = (listener,)
 
     def _newborn(self, role: Role, index: int, step: int) -> Pair:
         """Make the new speaker or listener of an agent that enters at a step, in a pair."""

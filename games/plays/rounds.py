@@ -20,16 +20,15 @@ from torch import Tensor
 from ecsuite.corpus import Corpus
 from ecsuite.files.atomic_files import write_atomically
 from ecsuite.formats.directory import BESIDE, ROUNDS_KEY
-from ecsuite.games.config.registry import MEETINGS, PARTICIPANTS, PLAYS
+from ecsuite.games.config.registry import PARTICIPANTS, PLAYS
 from ecsuite.games.config.sections import EvaluationOptions, Experiment
 from ecsuite.games.participants.participant import Ask, Participant, Round, Setting
-from ecsuite.games.players.schedule import Meeting
+from ecsuite.games.players.schedule import drawn_pairs, meetings_of_agents
 from ecsuite.games.plays.play import Measures, Play
 from ecsuite.jobs.signals import ending_at_once
 from ecsuite.language_models.asking import FILE as ANSWERS
 from ecsuite.language_models.asking import KEY as ANSWERS_KEY
 from ecsuite.language_models.backend import Allowed, Person
-from ecsuite.parts.config import require_defaults
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import RUN_AGAIN, ConfigError, shown
 from ecsuite.runtime.ragged import Ragged
@@ -59,6 +58,7 @@ class Rounds(Play):
     """
 
     precisions = ("fp32",)
+    plays_validation = False
     attribute_names: tuple[str, ...] = ()
     """Names of the attributes of meanings."""
     value_names: Sequence[Sequence[str]] = ()
@@ -68,28 +68,12 @@ class Rounds(Play):
         super().__init__(options, experiment=experiment, device=device)
         self.num_agents: int = options.agents
         self.num_first: int = options.agents - options.num_others
-        if experiment.evaluation.mode != "greedy":
-            raise ConfigError(
-                f"evaluation.mode: play {experiment.play.kind} generates no messages in evaluations: expected greedy"
-            )
-        try:
-            unread = ("num_valid", "batch_size")
-            require_defaults(experiment.evaluation, unread, f"by play {experiment.play.kind}")
-        except ConfigError as error:
-            raise ConfigError(f"evaluation.{error}") from None
         if options.num_others >= options.agents:
             raise ConfigError(
                 f"play.num_others: expected fewer than the {options.agents} agents, got {options.num_others}"
             )
         self.things, self.values = self.make_things()
-        self._meetings: list[Meeting] | None = None
-        if options.meets.kind != "all":
-            try:
-                self._meetings = MEETINGS.make(options.meets).pairs(
-                    options.agents, options.agents, are_agents=True, seed=experiment.training.seed
-                )
-            except ConfigError as error:
-                raise ConfigError(str(error).replace("society.", "play.", 1)) from None
+        self.meetings = meetings_of_agents(options.meets, options.agents, experiment.training.seed)
         self.words = self.make_words()
         self.kinds: list[tuple[Part, str]] = [(options.participant, "play.participant")]
         if options.num_others:
@@ -127,20 +111,8 @@ class Rounds(Play):
         """Play rounds that have no agents in common."""
 
     def pairs(self, rng: np.random.Generator, size: int, epoch: int) -> tuple[list[int], list[int]]:
-        """Draw speakers and listeners of `size` rounds, with the weights of the pairs that may meet in an epoch."""
-        if self._meetings is None:
-            speakers = rng.integers(self.num_agents, size=size)
-            listeners = rng.integers(self.num_agents - 1, size=size)
-            listeners += listeners >= speakers
-            return speakers.tolist(), listeners.tolist()
-        found = [e for e in self._meetings if e.since <= epoch and (e.until is None or epoch < e.until)]
-        if not found:
-            raise ConfigError(
-                f"play.meets: no pair meets in epoch {epoch + 1}: expected meetings for every epoch"
-            )
-        weights = np.array([each.weight for each in found])
-        chosen = rng.choice(len(found), size=size, p=weights / weights.sum()).tolist()
-        return [found[each].sender for each in chosen], [found[each].receiver for each in chosen]
+        """Draw speakers and listeners of `size` rounds; see `drawn_pairs`."""
+        return drawn_pairs(self.meetings, self.num_agents, rng, size, epoch)
 
     def start(self) -> None:
         """Reset all participants, memories and rounds."""

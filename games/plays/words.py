@@ -32,7 +32,7 @@ def words_of(options: Any) -> Allowed:
     names = options.names
     _require_names(names, options.symbols)
     if options.symbols == "pool":
-        names = names or _letters(options.pool)
+        names = names or letters(options.pool)
         if len(names) < 2:
             raise ConfigError("play.pool: expected at least 2 names")
         return Allowed(choices=names)
@@ -49,7 +49,7 @@ def words_of(options: Any) -> Allowed:
     return Allowed(symbols=names, separator=" ", max_len=options.max_symbols)
 
 
-def _letters(number: int) -> tuple[str, ...]:
+def letters(number: int) -> tuple[str, ...]:
     """The first `number` names: a to z, then aa, ab and so on."""
     words = (map("".join, product(ascii_lowercase, repeat=length)) for length in count(1))
     return tuple(islice(chain.from_iterable(words), number))

@@ -1,16 +1,23 @@
-"""Objectives of training: the task's loss with a cost of the message's length, or rewards of sampled answers."""
+"""Objectives of training: the task's loss with a cost of length or a prior of messages, or rewards of answers."""
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor, nn
 
+from ecsuite.agents.autocast import call_receiver
+from ecsuite.agents.linear import Linear
 from ecsuite.agents.message import Message
+from ecsuite.agents.receivers import RecurrentReceiver
+from ecsuite.games.channels.channels import Channel
+from ecsuite.games.channels.message_builders import of_sampled
 from ecsuite.games.config.registry import REWARDS
 from ecsuite.games.tasks.tasks import TaskOutput, Truth, right_parts
-from ecsuite.parts.config import Weight
+from ecsuite.parts.config import Count, Positive, Weight, require_defaults
 from ecsuite.parts.registry import Part
 from ecsuite.runtime.errors import ConfigError
 
@@ -81,8 +88,17 @@ class Loss(nn.Module, ABC):
     """Whether the output of the task has sampled answers of the receiver and what is right."""
     needs_all_answers = False
     """Whether in training the receiver answers after every symbol that a message could have."""
+    needs_probabilities = False
+    """Whether in training it reads the distributions that symbols are drawn from, `Message.logits`."""
+    knows_channel = False
+    """Whether its constructor gets the channel, `channel`, too."""
     length_cost = 0.0
     """Cost of a symbol; refused where all messages are equally long."""
+    of_pairs: Literal["any", "one", "several"] = "any"
+    """Games that it is for. several: those in which several pairs play in a step, and `over_pairs` gets the results of
+    all of them; one: those in which one pair plays."""
+    same_rounds = False
+    """Whether the pairs of a step play the same batch; otherwise each has a batch of its own."""
 
     def __init__(self, options: Any) -> None:
         super().__init__()
@@ -97,6 +113,17 @@ class Loss(nn.Module, ABC):
             ends: Probability of each end, (num_ends, batch).
             message: The message.
         """
+
+    def over_pairs(self, results: Sequence[Any], meetings: Sequence[Any]) -> Tensor:
+        """The objective of a step in which several pairs play, a scalar; called with of_pairs=several.
+
+        The gradient of each weight is divided by the number of pairs in which its agent plays.
+
+        Args:
+            results: A `PlayResult` of each pair, with the graph of `objective`, `message` and `outputs`.
+            meetings: The numbers of its agents, `sender` and `receiver`.
+        """
+        return torch.stack([result.objective for result in results]).sum()
 
 
 class TaskLoss(Loss):
@@ -174,3 +201,159 @@ class RewardLoss(Loss):
             surrogate = surrogate - self.options.entropy_coefficient * answers.entropy
             loss = loss + (surrogate - surrogate.detach())
         return loss, self.options.cost(output, ends, message)
+
+
+LOG_ZERO = -1e4
+"""Log-probability of a symbol that can't be said, so that 0 log 0 is 0."""
+SMOOTHING = 0.1
+"""Weight of a step in the moving average of the loss, which the constraint of `ElboLoss` is about."""
+
+
+class ElboLoss(Loss):
+    """Negative evidence lower bound of a beta-VAE (Ueda & Taniguchi 2024, arXiv 2311.04453): loss + beta KL(q || p).
+
+    The task's loss is the negative log-probability of the answer; reconstruction has its mean over attributes, so that
+    beta is of one attribute. q(message | meaning) is the sender, p(message) the prior. Of sampled messages the
+    divergence is log q - log p, whose gradient is that of REINFORCE; of relaxed ones it is the sum over the steps of
+    the divergence of the next symbol's distributions, each with the probability that the message gets there. A learned
+    prior minimises the same objective: it becomes likely what is said.
+
+    Args:
+        options: Options of the loss.
+        channel: The channel of the messages.
+
+    Raises:
+        ConfigError: If the prior is of lengths, and all messages are equally long.
+    """
+
+    knows_channel = needs_probabilities = True
+    num_steps: Tensor
+    average: Tensor
+    is_bound: Tensor
+    beta: Tensor
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Options:
+        """Options of the loss."""
+
+        prior: Literal["uniform", "length", "lm"] = "uniform"
+        """uniform: all messages are equally likely. length: in proportion to exp(-length_rate * symbols, with EOS).
+        lm: a recurrent language model of the symbols, which learns."""
+        length_rate: Weight = 1.0
+        """Nats by which a symbol makes a message less likely, with prior=length."""
+        hidden_size: Count = 64
+        """Width of the states of the language model."""
+        beta: Positive = 1.0
+        """Weight of the divergence: of all steps, with linear the last one, with constraint the first one."""
+        beta_schedule: Literal["constant", "linear", "constraint"] = "constant"
+        """linear: from 0 to beta over beta_steps. constraint: unchanged until the moving average of the task's loss is
+        below loss_bound, then growing towards 1 while it is and falling while it is not (Klushyn et al. 2019, arXiv
+        1905.04982, algorithm 1, with nu = tau = 1)."""
+        beta_steps: Count = 1000
+        """Steps of the linear schedule."""
+        loss_bound: Positive = 0.3
+        """Loss of the task that the constraint asks for, in nats."""
+
+        def __post_init__(self) -> None:
+            """Check that each option is read; `ConfigError` if not."""
+            for name, option, value in (
+                ("length_rate", "prior", "length"),
+                ("hidden_size", "prior", "lm"),
+                ("beta_steps", "beta_schedule", "linear"),
+                ("loss_bound", "beta_schedule", "constraint"),
+            ):
+                if getattr(self, option) != value:
+                    require_defaults(self, (name,), f"without {option}={value}")
+
+    options: Options
+
+    def __init__(self, options: Options, *, channel: Channel) -> None:
+        super().__init__(options)
+        if options.prior == "length" and not channel.has_eos:
+            raise ConfigError(
+                "loss.prior: all messages of the channel have the same length: expected uniform or lm, got length"
+            )
+        rate, width = options.length_rate, options.hidden_size
+        self.rate = rate if options.prior == "length" else 0.0
+        self.log_total = _log_total(channel, self.rate)
+        self.model = None if options.prior != "lm" else MessagePrior(width, channel)
+        self.steps, self.bound = options.beta_steps, options.loss_bound
+        self.register_buffer("num_steps", torch.zeros(()))
+        self.register_buffer("average", torch.zeros(()))
+        self.register_buffer("is_bound", torch.tensor(False))
+        self.register_buffer("beta", torch.tensor(0.0 if options.beta_schedule == "linear" else options.beta))
+
+    def forward(self, output: TaskOutput, ends: Tensor, message: Message) -> tuple[Tensor, Tensor]:
+        """The task's loss, and beta times the divergence; in evaluation, messages have no divergence. See `Loss`."""
+        loss = (ends * output.loss).sum(0)
+        if message.logits is None:
+            return loss, torch.zeros_like(loss)
+        beta = self._next_beta(loss.detach().mean()) if self.training else self.beta
+        if message.log_probability is None:
+            return loss, beta * self._expected(message)
+        surprisal = self._surprisal(message)
+        cost = beta * (message.log_probability + surprisal).detach()
+        return loss + beta * (surprisal - surprisal.detach()), cost
+
+    def _surprisal(self, message: Message) -> Tensor:
+        """-log p of messages of ids, (batch,)."""
+        if self.model is None:
+            return self.rate * message.length + self.log_total
+        return -of_sampled(message.symbols, self.model(message))[0]
+
+    def _expected(self, message: Message) -> Tensor:
+        """Divergence of relaxed messages, (batch,)."""
+        of_sender = message.log_probabilities().clamp(min=LOG_ZERO)  # (max_len, batch, vocab_size + 1)
+        goes_on = torch.ones_like(of_sender[..., 0])
+        if message.ends is not None:
+            goes_on = 1 - (message.ends.cumsum(0) - message.ends)[: len(of_sender)]
+        of_prior: Tensor | float = 0.0
+        if self.model is not None:
+            of_prior = self.model(message).log_softmax(-1).clamp(min=LOG_ZERO)
+        divergence = (goes_on * (of_sender.exp() * (of_sender - of_prior)).sum(-1)).sum(0)
+        return divergence if self.model is not None else divergence + self._surprisal(message)
+
+    @torch.no_grad()
+    def _next_beta(self, loss: Tensor) -> Tensor:
+        """The weight of a step of training, a scalar."""
+        options = self.options
+        if options.beta_schedule == "linear":
+            self.beta.copy_(options.beta * (self.num_steps / self.steps).clamp(max=1))
+        elif options.beta_schedule == "constraint":
+            is_first = self.num_steps == 0
+            before = torch.where(is_first, loss, self.average)
+            self.average.copy_(SMOOTHING * loss + (1 - SMOOTHING) * before)
+            excess = self.average - self.bound
+            rate = torch.where(excess < 0, (self.beta - 1).tanh(), -1.0)
+            self.is_bound.copy_(self.is_bound | (excess < 0))
+            self.beta.copy_(torch.where(self.is_bound, self.beta * (rate * excess).exp(), self.beta))
+        self.num_steps += 1
+        return self.beta.clone()
+
+
+def _log_total(channel: Channel, rate: float) -> float:
+    """Logarithm of the sum of exp(-rate * symbols, incl. EOS) over all messages of a channel."""
+    lengths = range(channel.max_len + 1) if channel.has_eos else (channel.max_len,)
+    terms = [length * math.log(channel.vocab_size) - rate * (length + channel.has_eos) for length in lengths]
+    return max(terms) + math.log(sum(math.exp(term - max(terms)) for term in terms))
+
+
+class MessagePrior(nn.Module):
+    """Recurrent language model of the messages of a channel: each symbol from those before it, none of the meaning."""
+
+    def __init__(self, hidden_size: int, channel: Channel) -> None:
+        super().__init__()
+        self.has_eos = channel.has_eos
+        options = RecurrentReceiver.Options(cell="gru", hidden_size=hidden_size, embedding_size=hidden_size)
+        self.network = RecurrentReceiver(options, vocab_size=channel.vocab_size)
+        self.start = nn.Parameter(torch.zeros(hidden_size))
+        self.predict = Linear(hidden_size, channel.symbol_size)
+
+    def forward(self, message: Message) -> Tensor:
+        """Logits of each symbol but an EOS that is appended, (num_logits, batch, vocab_size + 1)."""
+        states, _ = call_receiver(self.network, message.with_all_ends(), torch.float32)
+        before = torch.cat([self.start.expand_as(states[:1]), states[:-1]])
+        logits: Tensor = self.predict(before[: len(message.logits or before)])
+        if self.has_eos:
+            return logits
+        return torch.cat([torch.full_like(logits[..., :1], -torch.inf), logits[..., 1:]], -1)

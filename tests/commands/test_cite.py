@@ -20,6 +20,7 @@ NEEDED = {
     "inproceedings": {"author", "title", "booktitle", "year"},
     "misc": {"author", "title", "year", "eprint", "archivePrefix"},
     "book": {"author", "title", "publisher", "year"},
+    "techreport": {"author", "title", "institution", "year"},
 }
 
 

@@ -157,7 +157,48 @@ def drawn(number: int, files: dict[str, str]) -> list[str]:
     if society and rng.random() < 0.2:
         meets = rng.choice([name for name in MEETINGS.parts if name not in FOREIGN["meets"]])
         settings.append(f"society.meets={meets}")
+    if rng.random() < 0.25:
+        settings = with_objective(settings, rng)
     return settings
+
+
+def with_objective(settings: list[str], rng: random.Random) -> list[str]:
+    """Settings with a prior of messages, or with speakers that reason, in a world that both fit."""
+    drawn_anew = ("world", "task", "channel", "sender", "receiver", "loss", "society.meets")
+    settings = [each for each in settings if not each.startswith(drawn_anew)]
+    settings += ["world.num_attributes=2", "world.num_values=3", "channel.vocab_size=4", "channel.max_len=3"]
+    settings.append(f"channel.kind={rng.choice(('gumbel', 'reinforce'))}")
+    for role, kinds in (
+        ("sender", ("recurrent", "fc2l", "transformer")),
+        ("receiver", ("recurrent", "fc2l")),
+    ):
+        settings += [f"{role}.kind={rng.choice(kinds)}", f"{role}.hidden_size=8"]
+    length, task = (
+        rng.choice(("variable", "variable", "fixed")),
+        rng.choice(("reconstruction", "discrimination")),
+    )
+    settings += [f"channel.length={length}", f"task.kind={task}"]
+    if rng.random() < 0.5:
+        prior = rng.choice(("uniform", "lm", "length") if length == "variable" else ("uniform", "lm"))
+        beta = rng.choice(("constant", "linear", "constraint"))
+        return [*settings, f"loss=elbo,prior={prior}", f"loss.beta_schedule={beta}"]
+    if task == "discrimination":
+        settings.append("task.sender_input=targets_and_distractors")
+    fixed = (
+        "society.senders",
+        "society.receivers",
+        "society.imitate",
+        "training.freeze",
+        "generations.sender",
+    )
+    settings = [
+        each for each in settings if not each.startswith(("society.voting", "society.sender_speeds", *fixed))
+    ]
+    return [
+        *settings,
+        "reasoning=obverter",
+        *rng.choice(((), ("reasoning.alpha=2", "reasoning.cost=length"))),
+    ]
 
 
 def scramble(seed: int) -> None:

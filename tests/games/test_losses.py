@@ -1,12 +1,25 @@
-"""Losses: costs of length that wait for accuracy, rewards of sampled answers, baselines, a learnt temperature."""
+"""Losses: costs of length, priors of messages, rewards of sampled answers, baselines, all pairs of a step."""
+
+import math
 
 import pytest
 import torch
 
 from ecsuite.agents.message import Message
+from ecsuite.games.channels.channels import ReinforceChannel, all_messages
+from ecsuite.games.channels.message_builders import of_sampled
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.tasks.losses import Correct, RewardLoss, ShareCorrect, TaskLoss, weights_of_answers
+from ecsuite.games.players.reasoning import message_of
+from ecsuite.games.plays.population import make_population
+from ecsuite.games.tasks.losses import (
+    Correct,
+    ElboLoss,
+    RewardLoss,
+    ShareCorrect,
+    TaskLoss,
+    weights_of_answers,
+)
 from ecsuite.games.tasks.tasks import SampledAnswers, TaskOutput, Truth, choose
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
@@ -47,6 +60,155 @@ def test_weights_of_the_answers_of_an_impatient_receiver():
     third, sixth, eighth = 1 / 3, 1 / 6, 1 / 8
     expected = [[third, 1, 0.25 + eighth + sixth], [third, 0, eighth + sixth], [third, 0, sixth]]
     assert torch.allclose(weights_of_answers(ends), torch.tensor(expected))
+
+
+def elbo(channel, **options):
+    return ElboLoss(ElboLoss.Options(**options), channel=channel)
+
+
+def channel_of(vocab_size=2, max_len=2, **options):
+    own = ReinforceChannel.Options(
+        vocab_size=vocab_size, max_len=max_len, baseline="none", entropy_coefficient=0.0, **options
+    )
+    return ReinforceChannel(own)
+
+
+def every_message(channel, scores):
+    """All messages of a channel, with symbols that are drawn by the scores at each beginning."""
+    said = message_of(channel, all_messages(channel))
+    logits = scores[0].expand(said.symbols.shape[1], -1), scores[1 + said.symbols[0].clamp(min=0)]
+    probability, entropy = of_sampled(said.symbols, torch.stack(logits))
+    return Message(
+        symbols=said.symbols, ends=None, length=said.length, log_probability=probability, entropy=entropy,
+        logits=logits,
+    )  # fmt: skip
+
+
+def test_a_prior_by_hand():
+    """One symbol or none, said with 3/4: log q - log p with p = 1/2 each, or 1 / (1 + e^-2) where a symbol costs 2."""
+    channel = channel_of(vocab_size=1, max_len=1)
+    said = message_of(channel, all_messages(channel))
+    q = torch.tensor([0.25, 0.75])
+    said = Message(
+        symbols=said.symbols, ends=None, length=said.length, log_probability=q.log(), entropy=torch.zeros(2),
+        logits=(q.log().expand(2, 2),),
+    )  # fmt: skip
+    output = TaskOutput(loss=torch.zeros(1, 2), measures={})
+    empty = 1 / (1 + math.exp(-2))
+    for options, prior in (({}, [0.5, 0.5]), ({"prior": "length", "length_rate": 2.0}, [empty, 1 - empty])):
+        _, cost = elbo(channel, beta=3.0, **options)(output, torch.ones(1, 2), said)
+        assert torch.allclose(cost, 3 * (q / torch.tensor(prior)).log())
+
+
+@pytest.mark.parametrize("length", ["variable", "fixed"])
+def test_probabilities_of_a_learned_prior_add_up_to_1(length):
+    channel = channel_of(vocab_size=3, length=length)
+    said = every_message(channel, torch.zeros(5, 4))
+    loss = elbo(channel, prior="lm", hidden_size=8)
+    torch.nn.init.normal_(loss.model.predict.weight)
+    probability = (-loss._surprisal(said)).exp()
+    assert probability.sum().item() == pytest.approx(1, abs=1e-5) and probability.std() > 0.01
+
+
+def test_a_prior_of_lengths_has_the_gradient_of_a_cost_of_length_and_an_entropy_bonus():
+    """Over all messages of a channel: Ueda & Taniguchi 2024, section 3.2; the entropy is that of whole messages."""
+    channel, beta, rate = channel_of(), 0.7, 1.3
+    scores = torch.randn(
+        4, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64
+    ).requires_grad_()
+    of_task = torch.rand(1, 7, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    said = every_message(channel, scores)
+    q = said.log_probability.exp()
+    assert q.sum().item() == pytest.approx(1)
+
+    def gradient(loss, bonus):
+        found = [
+            part * q.detach() * 7
+            for part in loss(TaskOutput(loss=of_task, measures={"accuracy": of_task}), torch.ones(1, 7), said)
+        ]
+        return torch.autograd.grad(channel.objective(*found, said) - bonus, scores, retain_graph=True)[0]
+
+    entropy = -(q * said.log_probability).sum()
+    prior = gradient(elbo(channel, prior="length", length_rate=rate, beta=beta), 0)
+    assert prior.abs().max() > 0.01
+    cost = gradient(TaskLoss(TaskLoss.Options(length_cost=beta * rate)), beta * entropy)
+    assert torch.allclose(prior, cost, atol=1e-6)
+
+
+def test_a_prior_of_lengths_is_a_cost_of_length_and_an_entropy_bonus_of_relaxed_messages():
+    found = []
+    for loss in ("elbo,prior=length,length_rate=0.5,beta=0.4", "task,length_cost=0.2"):
+        game, world = game_of("disc_tiny", "channel=gumbel", f"loss={loss}")
+        played = game.play(world.batch("train", 0), "train", torch.Generator().manual_seed(1))
+        objective = played.objective
+        if "task" in loss:
+            said = played.message
+            likely = said.log_probabilities()
+            goes_on = 1 - said.ends.cumsum(0)[:-1] + said.ends[:-1]
+            objective = objective + 0.4 * (goes_on * (likely.exp() * likely).sum(-1)).sum(0).mean()
+        objective.backward()
+        found.append(torch.cat([each.grad.flatten() for each in game.speaker.network.parameters()]))
+    assert torch.allclose(*found, atol=1e-6) and found[0].abs().max() > 0.01
+
+
+def test_schedules_of_beta():
+    channel = channel_of()
+    linear = elbo(channel, beta=2.0, beta_schedule="linear", beta_steps=4)
+    betas = [linear._next_beta(torch.tensor(1.0)).item() for _ in range(6)]
+    assert betas == [0, 0.5, 1, 1.5, 2, 2]
+    bound = elbo(channel, beta=0.5, beta_schedule="constraint", loss_bound=1.0)
+    betas = [bound._next_beta(torch.tensor(loss)).item() for loss in (2.0, 2.0, -10.0, 20.0)]
+    # The averages are 2, 2, 0.8, 2.72: nothing, nothing, growth by tanh(-1/2) (-0.2), fall by 1.72.
+    grown = 0.5 * math.exp(math.tanh(-0.5) * -0.2)
+    assert betas == pytest.approx([0.5, 0.5, grown, grown * math.exp(-1.72)], rel=1e-5)
+
+
+OF_PAIRS = """
+import torch
+from ecsuite.games.tasks.losses import TaskLoss
+
+
+class Diverse(TaskLoss):
+    of_pairs, same_rounds = "several", True
+
+    def over_pairs(self, results, meetings):
+        first, second = (each.message.log_probabilities()[0].exp() for each in results)
+        assert [(each.sender, each.receiver) for each in meetings] == [(0, 0), (1, 1)]
+        return super().over_pairs(results, meetings) - 0.5 * (first - second).abs().sum(-1).mean()
+
+
+class Alone(TaskLoss):
+    of_pairs = "one"
+"""
+
+
+def test_a_loss_of_all_pairs_of_a_step(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(OF_PAIRS)
+    two = (
+        "society.senders=2",
+        "society.receivers=2",
+        "society.pairs_per_step=2",
+        "society.meets=list,pairs=[[0,0],[1,1]]",
+    )
+
+    def step(loss, *society):
+        experiment = load_experiment("disc_tiny", [*SMALL, *society, f"loss={loss}"])
+        return make_population(experiment, make_world(experiment)).train_on(0, 0, 0)
+
+    mine = f"{file}:Diverse"
+    played, plain = step(mine, *two), step("task", *two)
+    assert played.objective.requires_grad and played.objective < plain.objective + 0.5
+    for loss, society, text in (
+        (
+            mine,
+            (),
+            "Diverse is of several of the pairs of a step: expected a society, such as society.senders=2",
+        ),
+        (f"{file}:Alone", two, "Alone is of one of the pairs of a step: expected one pair a step"),
+    ):
+        with pytest.raises(ConfigError, match=text):
+            step(loss, *society)
 
 
 @pytest.mark.parametrize("receiver", ["gru", "transformer", "bidirectional", "fc2l"])
@@ -228,6 +390,17 @@ def test_a_learnt_temperature_begins_with_that_of_the_options_and_learns():
             ["channel=gumbel,trainable_temperature=true,temperature_decay=0.9"],
             "channel.trainable_temperature: a learnt",
         ),
+        (["loss=elbo", "channel=soft"], "loss.kind: symbols of channel soft are not drawn in training"),
+        (["loss=elbo", "channel=quantized"], "loss.kind: symbols of channel quantized are not drawn"),
+        (
+            ["loss=elbo,prior=length", "channel.length=fixed"],
+            "loss.prior: all messages of the channel have the",
+        ),
+        (["loss=elbo,prior=lm,length_rate=2"], "length_rate: not read without prior=length"),
+        (
+            ["loss=elbo", "reasoning=obverter", "task.sender_input=targets_and_distractors"],
+            "loss.kind: speakers that",
+        ),
         (["channel.baseline=best"], "channel.baseline: unknown value 'best'"),
     ],
 )
@@ -252,3 +425,14 @@ def test_a_reward_of_the_users_own_is_a_class_in_a_file(tmp_path):
     loss = game.play(world.batch("train", 0), "greedy", None).measures["loss"].item()
     assert loss <= 0 and loss * 8 % 3 == pytest.approx(0, abs=1e-5)
     assert list(experiment.code) == [str(file)]
+
+
+def test_a_sender_gets_the_numbers_of_values_where_it_asks_for_them(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from ecsuite.agents.senders import RecurrentSender\n\n\nclass Knows(RecurrentSender):\n"
+        "    knows_values = True\n\n    def __init__(self, options, *, num_values=None, **sizes):\n"
+        "        super().__init__(options, **sizes)\n        self.num_values = num_values\n"
+    )
+    game, world = game_of("disc_tiny", f"sender={file}:Knows")
+    assert game.speaker.network.num_values == world.num_values and world.num_values is not None

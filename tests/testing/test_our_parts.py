@@ -53,6 +53,7 @@ NAMES_AND_SETTINGS = {
     "play:talk": ("talk,blocks=1", ()),
     "play:acting": ("acting", ("channel.length=fixed",)),
     "reasoning:rsa": ("rsa,cost=length", ()),
+    "reasoning:obverter": ("obverter,cost=length", ("task.sender_input=targets_and_distractors",)),
     "participant:committed": ("committed,name=a", ()),
     "participant:trained": (
         f"trained,run={FINISHED}",
@@ -95,6 +96,8 @@ EXCEPTIONS = {
     # The published models have weights for inputs that are zero.
     "sender:husenda": "Every parameter gets a finite gradient, and some are not zero",
     "sender:husendz": "Every parameter gets a finite gradient, and some are not zero",
+    # The receiver alone learns.
+    "reasoning:obverter": "Every parameter gets a finite gradient, and some are not zero",
     # Torch's packed sequences take their lengths from the processor.
     "receiver:bidirectional": "tried on torch's device `meta`",
     # A rule reads each meaning, and each message, on the processor.

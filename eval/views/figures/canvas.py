@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from html import escape
 from io import BytesIO
@@ -69,6 +70,47 @@ METADATA: Mapping[str, Mapping[str, None]] = {
     ".png": {"Software": None},
 }
 """Formats of pictures by suffix, with the metadata that are left out since they change from run to run."""
+
+
+AXIS_WORDS: Mapping[str, str] = {
+    "batch_size": "batch size",
+    "lr": "learning rate",
+    "max_len": "message length limit",
+    "num_epochs": "epochs",
+    "num_examples": "rounds per epoch",
+    "seed": "seed",
+    "vocab_size": "vocabulary size",
+}
+"""Words for the last part of a setting's key; other keys are written with spaces, and their section in brackets."""
+_LABELS: ContextVar[Mapping[str, str]] = ContextVar("labels")
+
+
+@contextmanager
+def axis_labels(labels: Mapping[str, str]) -> Iterator[None]:
+    """Use these labels for settings and scores by their names, in figures that are drawn within this context."""
+    token = _LABELS.set(labels)
+    try:
+        yield
+    finally:
+        _LABELS.reset(token)
+
+
+def axis_label(name: str) -> str:
+    """Label of a setting or a score: the user's, else words for the key of a setting, else the name as it is.
+
+    `channel.max_len` is "message length limit", `sender.hidden_size` "hidden size (sender)", `channel.kind` "channel".
+    An arrow after the name stays.
+    """
+    arrow = next((each for each in ARROWS.values() if each and name.endswith(each)), "")
+    key = name.removesuffix(arrow)
+    section, dot, last = key.partition(".")
+    if key in (given := _LABELS.get({})):
+        return given[key] + arrow
+    if not dot or not key.replace(".", "").isidentifier():
+        return name
+    if last in AXIS_WORDS:
+        return AXIS_WORDS[last]
+    return section if last == "kind" else f"{re.sub('[._]', ' ', last)} ({section})"
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from ecsuite.eval.views.figures.canvas import (
     MAX_LISTED,
     SOFT,
     STYLES,
+    axis_label,
     finite,
     fit,
     label,
@@ -33,6 +34,7 @@ from ecsuite.eval.views.figures.canvas import (
 )
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.runs.run_folder import RunFolder
+from ecsuite.parts.config import parse_yaml
 from ecsuite.tables.cells import MARKS, OF_MARKS
 
 if TYPE_CHECKING:
@@ -48,6 +50,10 @@ FEW_VALUES = 6
 """Most values of the horizontal axis that have ticks of their own."""
 LEVEL: dict[str, Any] = {"color": SOFT, "linestyle": (0, (1, 1)), "linewidth": 1}
 """Style of horizontal lines."""
+BOUNDARY: dict[str, Any] = {"color": SOFT, "linestyle": (0, (5, 2)), "linewidth": 0.6}
+"""Style of vertical lines."""
+MOST_BOUNDARIES = 40
+"""Most generations whose beginnings are marked."""
 LOGARITHMIC = 30
 """Ratio of the largest to the smallest value from which on an axis is logarithmic."""
 STEP = "step of training"
@@ -88,6 +94,7 @@ def curves(
     y: str | Mapping[str, str],
     is_logarithmic: bool = False,
     levels: Mapping[str, float] | None = None,
+    boundaries: Sequence[float] = (),
     limits: tuple[float | None, float | None] = (None, None),
     heading: str = "",
     title: str = "",
@@ -101,6 +108,7 @@ def curves(
         y: Name of the vertical axis; by panel, if panels have axes of their own.
         is_logarithmic: Whether the horizontal axis is logarithmic.
         levels: Horizontal lines by name, such as the chance level.
+        boundaries: Positions of vertical lines: steps at which a generation begins.
         limits: Ends of the vertical axis; None: as the values need.
         heading: Heading of the legend.
         title: Title of the figure.
@@ -110,6 +118,10 @@ def curves(
         ConfigError: If there are no values, or matplotlib is not installed.
     """
     require_values(value for line in lines for value in line.x)
+    x, y = (
+        axis_label(each) if isinstance(each, str) else {panel: axis_label(of) for panel, of in each.items()}
+        for each in (x, y)
+    )
     panels, names, kinds = (
         list(dict.fromkeys(getattr(line, key) for line in lines)) or [""] for key in ("panel", "name", "kind")
     )
@@ -138,6 +150,8 @@ def curves(
         else:
             axes.set_ylabel(label(y[panel]))
         axes.set_ylim(*limits)
+        for boundary in boundaries:
+            axes.axvline(boundary, **BOUNDARY)
     for axes in grid.flat[len(panels) :]:
         axes.remove()
     has_bounds = any(bound for line in lines for bound in line.bounds)
@@ -151,7 +165,11 @@ def curves(
         for key, style in styles.items()
     }
     handles = _handles(styles, names if are_listed else [], kinds, levels or {})
-    fit(figure, grid, 1.7 * columns, HEIGHT, handles, heading if are_listed else "")
+    if boundaries:
+        from matplotlib.lines import Line2D
+
+        handles["new generation"] = Line2D([], [], **BOUNDARY)
+    fit(figure, grid, 1.7 * columns, HEIGHT, handles, axis_label(heading) if are_listed else "")
     return figure
 
 
@@ -316,7 +334,16 @@ def draw_learning_curves(folders: Sequence[Path], *paths: Path, measure: str = "
     if len(measures) == 1:
         lines, levels = curves_of[measures[0]]
         save(
-            curves(lines, x=STEP, y=measure, levels=levels, limits=axis_limits(measure), title=title), *paths
+            curves(
+                lines,
+                x=STEP,
+                y=measure,
+                levels=levels,
+                boundaries=generation_boundaries(folders, lines),
+                limits=axis_limits(measure),
+                title=title,
+            ),
+            *paths,
         )
         return
     panels = [replace(line, panel=name) for name in measures for line in curves_of[name][0]]
@@ -348,6 +375,22 @@ def chance_levels(folders: Sequence[Path], measure: str) -> dict[str, float]:
     """Read the chance levels of a measure from the metadata of runs, by their names in a legend."""
     levels = {level for folder in folders if (level := _chance_level(folder, measure)) is not None}
     return {f"chance {level:.3g}": level for level in sorted(levels)}
+
+
+def generation_boundaries(folders: Sequence[Path], lines: Sequence[Curve]) -> list[int]:
+    """Steps at which a generation begins, if that is the same in all runs and there are few; otherwise none."""
+    every = {_generation_steps(folder) for folder in folders}
+    steps = every.pop() if len(every) == 1 else None
+    last = max((step for line in lines for step in line.x), default=0)
+    boundaries = [] if steps is None else list(range(steps, int(last), steps))
+    return boundaries if len(boundaries) <= MOST_BOUNDARIES else []
+
+
+def _generation_steps(folder: Path) -> int | None:
+    file = RunFolder(folder).config
+    tree = parse_yaml(file.read_text("utf-8"), str(file)) if file.is_file() else {}
+    every = (tree.get("generations") or {}).get("every")
+    return every if isinstance(every, int) and every > 0 else None
 
 
 def axis_limits(measure: str) -> tuple[float | None, float | None]:

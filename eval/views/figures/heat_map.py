@@ -12,6 +12,7 @@ from ecsuite.eval.views.figures.canvas import (
     INK,
     LINE,
     WIDTHS,
+    axis_label,
     fit,
     ink_on,
     label,
@@ -109,14 +110,14 @@ def heat_map(
     axes.set_yticks(np.arange(len(rows)) + 0.5, labels(rows))
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    axes.set_xlabel(label(names[1]) if names[1] else "")
+    axes.set_xlabel(label(axis_label(names[1])) if names[1] else "")
     if names[0]:  # upright next to the rows, it might be longer than these
         corner: dict[str, Any] = {
             "xycoords": "axes fraction",
             "xytext": (-3, 3),
             "textcoords": "offset points",
         }
-        axes.annotate(label(names[0]), (0, 1), ha="right", **corner)
+        axes.annotate(label(axis_label(names[0])), (0, 1), ha="right", **corner)
     axes.set_ylim(len(rows), 0)
     for first, column, num_rows, num_columns in outlined:
         right, bottom = column + num_columns, first + num_rows

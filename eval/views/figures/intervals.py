@@ -17,6 +17,7 @@ from ecsuite.eval.views.figures.canvas import (
     MARKERS,
     MAX_LABEL,
     SOFT,
+    axis_label,
     finite,
     fit,
     label,
@@ -159,7 +160,7 @@ def _format(axes: Any, panel: Panel) -> None:
     from matplotlib.ticker import NullLocator
 
     has_values = any(point.value is not None for point in panel.points)
-    axes.set_xlabel(plain(panel.axis))
+    axes.set_xlabel(plain(axis_label(panel.axis)))
     axes.grid(axis="y", visible=False)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)

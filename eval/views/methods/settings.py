@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from ecsuite.agents.registry import CELLS, PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.eval.views.citations import keys_of
+from ecsuite.eval.views.figures.canvas import AXIS_WORDS
 from ecsuite.games.config.experiment import CANDIDATES, may_hold_out
 from ecsuite.games.config.registry import (
     CHANNELS,
@@ -74,12 +75,15 @@ def config_facts(
         chance: Chance levels of each measure.
     """
     is_played = are_rounds(configs)
+    kinds = values_of(sections(configs, "play"), "kind")
+    is_validated = not kinds or any(is_foreign(kind) or PLAYS.load(kind).plays_validation for kind in kinds)
     games = values_of(configs, "name")
     plays, training = sections(configs, "play"), sections(configs, "training")
     evaluation, society = sections(configs, "evaluation"), sections(configs, "society")
     without_others = () if any(values_of(plays, "num_others")) else ("num_others", "other")
     meetings = [tree["meets"] for tree in society if isinstance(tree.get("meets"), Mapping)]
     has_agents = any(values_of(society, "agents"))
+    unshared = ("shares",) if values_of(society, "shares") == ["nothing"] else ()
     numbers = listed(f"{value_text(values_of(society, role))} {role}" for role in ("senders", "receivers"))
     answers = "the best of several strategies that read no message (by position, frequency and similarity)"
     facts = {
@@ -95,11 +99,12 @@ def config_facts(
         "num_agents": value_text(values_of(society, "agents")) if has_agents else None,
         "num_by_role": numbers if society and not has_agents else None,
         "meets": part_phrase(meetings, MEETINGS),
-        "society": options_text(society, without=("senders", "receivers", "agents", "meets")) or None,
+        "society": options_text(society, without=("senders", "receivers", "agents", "meets", *unshared))
+        or None,
         "loss": _loss_phrase(sections(configs, "loss")),
         "optimizer": part_phrase(sections(configs, "optimizer"), OPTIMIZERS),
         "schedule": part_phrase(sections(configs, "schedule"), SCHEDULES),
-        "num_valid": value_text(values_of(evaluation, "num_valid")) if evaluation else None,
+        "num_valid": value_text(values_of(evaluation, "num_valid")) if evaluation and is_validated else None,
         "corpus_size": value_text(values_of(evaluation, "corpus_size")) if evaluation else None,
         "mode": value_text([MODES.get(mode, mode) for mode in values_of(evaluation, "mode")]),
         "window": value_text(values_of(plays, "window")) if evaluation else None,
@@ -108,7 +113,7 @@ def config_facts(
             for name, levels in (chance or {}).items()
             if evaluation
         ],
-        "answers": "answers drawn at random" if is_played else answers,
+        "answers": answers if is_validated else "answers drawn at random",
     }
     if generations := sections(configs, "generations"):
         facts["generations"] = options_text(generations)
@@ -204,13 +209,26 @@ def part_phrase(trees: Sequence[Tree], registry: Registry, *, without: Sequence[
     for kind in values_of(trees, KIND):
         line = line_of(registry, str(kind))
         about = f" ({line})" if line and line.lower() != str(kind) else ""
-        options = options_text([tree for tree in trees if tree.get(KIND) == kind], without=(KIND, *without))
+        of_kind = [tree for tree in trees if tree.get(KIND) == kind]
+        options = options_text(of_kind, without=(KIND, *without, *_usual(registry, str(kind), of_kind)))
         pieces += [
             f"{'; or ' if pieces else ''}{kind}{about}",
             Cite.of(kind),
             f": {options}" if options else "",
         ]
     return pieces
+
+
+def _usual(registry: Registry, kind: str, trees: Sequence[Tree]) -> list[str]:
+    """Return the options that are words and have their defaults in all trees: a reader need not know of them."""
+    if is_foreign(kind):
+        return []
+    defaults = {entry.name: entry.default for entry in fields(registry.load(kind).Options)}
+    return [
+        key
+        for key, default in defaults.items()
+        if isinstance(default, str) and values_of(trees, key) == [default]
+    ]
 
 
 def values_of(trees: Sequence[Tree], key: str) -> list[Any]:
@@ -265,7 +283,7 @@ def _options(trees: Sequence[Tree], without: Sequence[str]) -> Iterator[str]:
             continue
         if key == CANDIDATES and not any(map(may_hold_out, trees)):
             continue
-        words = key.replace("num_", "number of ").replace("_", " ")
+        words = AXIS_WORDS.get(key) or key.replace("num_", "number of ").replace("_", " ")
         is_switch = all(isinstance(value, bool) for value in values)
         yield words if is_switch and values == [True] else f"{words} {value_text(values)}"
 

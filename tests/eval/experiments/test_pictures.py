@@ -14,6 +14,7 @@ from ecsuite.eval.experiments.pictures import curve_of, layout_of
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import Source
+from ecsuite.eval.views.figures.canvas import axis_label
 from ecsuite.eval.views.figures.curves import draw_learning_curves, learning_curves
 from ecsuite.tables.cells import OF_MARKS
 
@@ -66,11 +67,11 @@ def test_all_kinds_of_figures(ecsuite, study, tmp_path, no_layout):
         "accuracy of 8 runs, 4 lines with bands over seeds, in curves.svg",
     )
     text = words(tmp_path / "curves.svg")
-    assert {"channel.kind", "channel.vocab_size=5", "channel.vocab_size=20", "gumbel", "accuracy"} <= text
+    assert {"channel", "channel.vocab_size=5", "channel.vocab_size=20", "gumbel", "accuracy"} <= text
     assert ecsuite("compare", "table", study, "--kind", "heat", "--plot", "heat.svg")[0] == 0
-    assert {"gumbel", "20", "0.35", "channel.kind"} <= words(tmp_path / "heat.svg")
+    assert {"gumbel", "20", "0.35", "channel", "vocabulary size"} <= words(tmp_path / "heat.svg")
     assert ecsuite("compare", "table", study, "--kind", "parallel", "--plot", "all.svg")[0] == 0
-    assert {"channel.kind", "channel.vocab_size", "accuracy ↑", "1.", "0.35"} <= words(tmp_path / "all.svg")
+    assert {"channel", "vocabulary size", "accuracy ↑", "1.", "0.35"} <= words(tmp_path / "all.svg")
 
 
 def test_a_score_over_the_numeric_setting_that_varies(ecsuite, study, tmp_path, no_layout):
@@ -81,10 +82,22 @@ def test_a_score_over_the_numeric_setting_that_varies(ecsuite, study, tmp_path, 
         "accuracy of 8 runs, 2 lines with intervals over seeds, in over.svg",
     )
     text = words(tmp_path / "over.svg")
-    assert {"channel.kind", "gumbel", "reinforce", "channel.vocab_size", "accuracy ↑", "5", "20"} <= text
+    assert {"channel", "gumbel", "reinforce", "vocabulary size", "accuracy ↑", "5", "20"} <= text
     first = (tmp_path / "over.svg").read_bytes()
     assert ecsuite("compare", "table", study, "--over", "channel.vocab_size", "--plot", "over.svg")[0] == 0
     assert (tmp_path / "over.svg").read_bytes() == first
+
+
+def test_labels_are_words_or_the_user_s(ecsuite, study, tmp_path, no_layout):
+    assert axis_label("sender.hidden_size") == "hidden size (sender)" and axis_label("topsim ↑") == "topsim ↑"
+    assert axis_label("channel.noise.probability") == "noise probability (channel)"
+    table = ("compare", "table", study, "--kind", "over", "--plot", "a.svg")
+    given = ("--label", "channel.vocab_size=number of symbols", "--label", "accuracy=success")
+    assert ecsuite(*table, *given)[0] == 0
+    assert {"number of symbols", "success ↑", "channel"} <= words(tmp_path / "a.svg")
+    for given, said in (("accuracy", "expected NAME=TEXT"), ("acuracy=a", "did you mean 'accuracy'")):
+        code, _, err = ecsuite(*table, "--label", given)
+        assert code == 2 and said in err and err.count("\n") == 1
 
 
 @pytest.mark.parametrize("kind", ["curves", "over", "heat", "parallel"])

@@ -1,14 +1,17 @@
 """Harris segmentation: a slow reference implementation, constructed languages, and the results of another tool."""
 
 from collections import Counter, defaultdict
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecsuite.eval.metrics.word_statistics import boundaries, segments
+from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics import find_metric
+from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.metrics.word_statistics import THRESHOLD, boundaries, segmented, segments
 from ecsuite.runtime.ragged import Ragged
 
 
@@ -105,3 +108,24 @@ def test_emlangkit_agrees_where_every_message_ends_in_a_mark(threshold, expected
     messages = [[*chain(*(lexicon[i] for i in rng.integers(0, 12, 3))), 9] for _ in range(150)]
     rows, _ = Ragged.from_rows(messages).reindexed()
     assert boundaries(rows, threshold)[0].sum() / 150 == pytest.approx(expected)
+
+
+def test_segments_in_the_place_of_symbols():
+    """As by the slow reference, with messages that are empty; topsim of segments is that of these messages."""
+    rng = np.random.default_rng(3)
+    words = [[1, 2], [3], [4, 1, 3], [2, 2]]
+    meanings = rng.integers(0, 4, (60, 2))
+    messages = [[symbol for value in row for symbol in words[value]] for row in meanings.tolist()] + [[]]
+    corpus = Corpus(messages=Ragged.from_rows(messages), meanings=np.vstack([meanings, [[0, 0]]]))
+    expected, numbers = [], {}
+    for message, begins in zip(messages, slow_boundaries(messages, THRESHOLD), strict=True):
+        cuts = [0, *sorted(begins), len(message)] if message else [0]
+        parts = [tuple(message[first:last]) for first, last in pairwise(cuts)]
+        expected.append([numbers.setdefault(part, len(numbers) + 1) for part in parts])
+    found = segmented(corpus, THRESHOLD)
+    assert [row.tolist() for row in found.messages] == expected and max(map(len, expected)) > 1
+    (one,), (other,) = (
+        find_metric(name)(each, Options())
+        for name, each in (("topsim,units=segments", corpus), ("topsim", found))
+    )
+    assert one.value == other.value and one.signature != other.signature

@@ -6,7 +6,18 @@ import pytest
 import torch
 
 from ecsuite.agents.message import EOS, PAD, Message
-from ecsuite.games.players.reasoning import MessageScores, RationalSpeechActs, said_at
+from ecsuite.games.channels.channels import all_messages
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.players.pair import make_pair
+from ecsuite.games.players.reasoning import (
+    MessageScores,
+    Obverter,
+    RationalSpeechActs,
+    message_of,
+    said_at,
+)
+from ecsuite.games.plays.population import make_population
+from ecsuite.games.worlds.world import make_world
 from ecsuite.parts.registry import read_options
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.trial import Trial, gradients, play
@@ -145,3 +156,97 @@ def test_what_can_not_be_is_refused(settings, message):
     with pytest.raises(ConfigError, match=message):
         trial = Trial.of("channel", "gumbel", settings)
         trial.game(trial.world())
+
+
+def speaker(lexicon, meaning, lengths=(1, 1, 1), **options):
+    """How often a speaker says each word of a lexicon about a meaning, in 20,000 draws."""
+    literal = torch.tensor(lexicon, dtype=torch.float)
+    literal = (literal / literal.sum(1, keepdim=True)).log()[:, meaning]
+    reasoning = Obverter(read_options(Obverter.Options, options, "reasoning"))
+    said = reasoning.choose(
+        literal[:, None].expand(-1, 20000), torch.tensor(lengths), torch.Generator().manual_seed(1)
+    )
+    return (torch.bincount(said, minlength=len(lexicon)) / 20000).tolist()
+
+
+@pytest.mark.parametrize(
+    ("meaning", "options", "expected"),
+    [
+        (2, {}, [0, 0, 1]),
+        (1, {}, [0, 1, 0]),
+        (2, {"alpha": 1.0}, [0, 1 / 3, 2 / 3]),  # L(all | some) = 1/2, L(all | all) = 1
+        (2, {"alpha": 2.0}, [0, 1 / 5, 4 / 5]),
+        # `all` has two symbols more: e^-1/2 of it is said, so 1/2 to e^-1/2.
+        (2, {"alpha": 1.0, "cost": "length", "cost_weight": 0.25, "lengths": (1, 1, 3)}, [0, 0.4519, 0.5481]),
+        (2, {"cost": "length", "cost_weight": 0.4, "lengths": (1, 1, 3)}, [0, 1, 0]),
+    ],
+)
+def test_known_words_of_a_speaker_that_reasons(meaning, options, expected):
+    assert speaker(NONE_SOME_ALL, meaning, **options) == pytest.approx(expected, abs=0.012)
+
+
+def test_a_speaker_with_a_scripted_lexicon_says_what_is_understood():
+    trial = scale("reasoning=obverter", "task.sender_input=targets_and_distractors")
+    world = trial.world()
+    pair, batch = trial.game(world).eval(), world.batch("valid", 0)
+    said = pair.speaker.generate_message(batch, "greedy", None).symbols[0]
+    assert (said.numpy() - 1).tolist() == batch.values[batch.shown[:, 0]][:, 0].tolist()
+
+
+SPEAKERS = {
+    "disc_tiny": ("task.sender_input=targets_and_distractors",),
+    "recon_large": ("world.num_attributes=2", "world.num_values=3", "task.num_known=1"),
+}
+REASONED = (
+    "reasoning=obverter",
+    "channel.vocab_size=3",
+    "channel.max_len=2",
+    "training.batch_size=8",
+    "training.precision=fp32",
+)
+
+
+@pytest.mark.parametrize("name", SPEAKERS)
+@pytest.mark.parametrize("channel", ["gumbel", "reinforce"])
+def test_no_message_is_understood_better_and_the_receiver_alone_learns(name, channel):
+    experiment = load_experiment(name, [*REASONED, *SPEAKERS[name], f"channel={channel}"])
+    world = make_world(experiment)
+    torch.manual_seed(0)
+    pair, batch = make_pair(experiment, world), world.batch("train", 0)
+    rounds = pair.eval().rounds(batch)
+    said = pair.play_views(rounds, mode="greedy", generator=None)
+    losses = []
+    for ids in all_messages(pair.channel):
+        message = message_of(pair.channel, ids.expand(len(batch), -1))
+        losses.append(
+            pair.understand(message, rounds.candidates, rounds.truth, mode="greedy", generator=None).loss
+        )
+    assert torch.allclose(said.loss, torch.stack(losses).amin(0), atol=1e-5)
+    pair.train().play(batch, "train", torch.Generator().manual_seed(1)).objective.backward()
+    assert all(each.grad is None for each in pair.speaker.parameters())
+    assert any(each.grad is not None and each.grad.any() for each in pair.listener.parameters())
+
+
+def test_agents_of_a_society_reason_with_their_own_receivers():
+    experiment = load_experiment("recon_large", [*REASONED, *SPEAKERS["recon_large"], "society.agents=3"])
+    population = make_population(experiment, make_world(experiment))
+    assert [each.minds[0] for each in population.senders] == population.receivers
+    assert len(dict(population.named_parameters())) == len({id(each) for each in population.parameters()})
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        (("channel.max_len=12",), "reasoning: 797,161 messages are possible, expected at most 1,024"),
+        (("channel=vqvib",), "reasoning: the words of channel vqvib are values"),
+        (("society.receivers=2",), "reasoning: only agents that also receive reason"),
+        (("society.agents=3", "society.imitate_every=2"), "reasoning: senders that reason learn no messages"),
+        (("training.freeze_sender=true",), "reasoning: the receiver alone learns"),
+        (("task=discrimination",), "reasoning: a speaker needs to see what is right"),
+    ],
+)
+def test_speakers_that_cannot_reason_are_refused(changes, text):
+    with pytest.raises(ConfigError) as error:
+        experiment = load_experiment("recon_large", [*REASONED[:3], *changes])
+        make_population(experiment, make_world(experiment))
+    assert text in str(error.value) and "\n" not in str(error.value)

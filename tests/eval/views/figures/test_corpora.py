@@ -175,6 +175,17 @@ def test_curves(figures, tmp_path):
     assert texts(figures[1])[0][-3:] == ["validation", "training", "chance 0.25"]
 
 
+def test_steps_at_which_generations_begin_are_marked(figures, tmp_path, no_layout):
+    runs = [write_run(tmp_path / name, [0.2, 0.6, 0.9]) for name in ("one", "two")]
+    runs[0].joinpath("config.yaml").write_text("generations: {every: 12}\n")
+    draw_learning_curves(runs[:1])
+    upright = [line.get_xdata()[0] for line in figures[0].axes[0].lines if len(set(line.get_xdata())) == 1]
+    assert upright == [12, 24]
+    assert texts(figures[0])[0][-1] == "new generation"
+    draw_learning_curves(runs)  # only one of them has generations
+    assert "new generation" not in texts(figures[1])[0]
+
+
 def test_curves_of_folders_of_one_name(figures, tmp_path, no_layout):
     runs = [write_run(tmp_path / name / "run", [0.5]) for name in ("a", "b")]
     (runs[0] / "metadata.json").unlink()

@@ -19,12 +19,12 @@ CHANCE = (
 GAME = (
     "Agents were trained on the game game with ecsuite (The ecsuite authors 2026). The world is attributes (objects "
     "with attribute values, drawn at random; one target per round): number of attributes 2, number of values 4. The "
-    "task is discrimination (identify the sender's object among candidates): number of distractors 3, sender input "
-    "targets. The channel is gumbel (Gumbel-softmax) (Jang et al. 2017; Maddison et al. 2017): vocab size 5, max len "
-    "3, length variable, temperature 1.0, temperature decay 1.0, temperature min 0.1."
+    "task is discrimination (identify the sender's object among candidates): number of distractors 3. The channel is "
+    "gumbel (Gumbel-softmax) (Jang et al. 2017; Maddison et al. 2017): vocabulary size 5, message length limit 3, "
+    "temperature 1.0, temperature decay 1.0, temperature min 0.1."
 )
 TRAINING = (
-    r"Training minimises the loss of the task. The optimiser is adam (Kingma & Ba 2015): lr 0.001. The schedule of "
+    r"Training minimises the loss of the task. The optimiser is adam (Kingma & Ba 2015): learning rate 0.001. The schedule of "
     "the learning rate is constant (the same learning rate at every step). Training lasts at most 2 epochs of 512 "
     "rounds, in batches of 64, that is 16 steps, in fp32. Agents are evaluated every 8 steps, and nothing stops "
     "training before its end."
@@ -181,7 +181,7 @@ def test_a_society_tells_who_meets_whom(tmp_path):
     (tmp_path / "metadata.json").write_text('{"training": {"stopped": "epochs", "step": 9}}')
     assert ec.methods(tmp_path).to_json()["paragraphs"]["agents"] == (
         "There are 2 senders and 3 receivers. Who plays with whom: ring (neighbours in a ring). Options of the "
-        "society: shares nothing, voting."
+        "society: voting."
     )
 
 

@@ -1,0 +1,211 @@
+"""Signals that evolve without networks: urns and populations by hand, their invariants, and independent simulations."""
+
+import random
+
+import numpy as np
+import pytest
+import torch
+from stopped_runs import trained
+
+from ecsuite.formats import read_corpus
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.participants.participant import Ask, Round, Setting
+from ecsuite.games.participants.scripted import Replicator, RothErev
+from ecsuite.games.plays.evolution import Evolution
+from ecsuite.games.plays.play import make_play
+from ecsuite.language_models.backend import Allowed
+from ecsuite.runtime.errors import ConfigError
+
+TWO = ("world.num_values=2", "play.repeats=1")
+
+
+def play_of(game, *settings):
+    return make_play(load_experiment(game, settings), torch.device("cpu"))
+
+
+def test_urns_after_three_rounds_by_hand():
+    play = play_of("lewis_roth_erev", *TWO)
+    rounds = ((0.1, 0.1, 0.1), (0.9, 0.6, 0.2), (0.2, 0.7, 0.3))  # state, signal, act: 0 0 0, 1 1 0, 0 1 0
+    assert [play._round(*np.array(each)[:, None]) for each in rounds] == [1, 0, 1]
+    senders, receivers = play.weights
+    assert senders.tolist() == [[[2, 2], [1, 1]]] and receivers.tolist() == [[[2, 1], [2, 1]]]
+    assert play.evaluate() == {"accuracy": pytest.approx(0.5), "pooling": 1.0}  # (2/3 + 1/3) / 2
+
+
+def test_shares_after_a_generation_by_hand():
+    """Strategies in order: 00, 01, 10, 11. Senders have 0, 1/2, 1/4, 1/4, receivers 0, 3/4, 1/4, 0."""
+    play = play_of("lewis_replicator", *TWO)
+    play.weights = [np.array([[0, 0.5, 0.25, 0.25]]), np.array([[0, 0.75, 0.25, 0]])]
+    assert play._generation() == pytest.approx(0.5625)  # 1/2 x 3/4 + 1/4 x 1/4 + 1/4 x 1/2
+    assert play.weights[0][0] == pytest.approx([0, 2 / 3, 1 / 9, 2 / 9])
+    assert play.weights[1][0] == pytest.approx([0, 5 / 6, 1 / 6, 0])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [(), ("play.signals=2",), ("world.frequencies=given,weights=[5,1,2]",)],
+    ids=["three signals", "two", "unequal"],
+)
+def test_populations_stay_on_the_simplex_and_gain(settings):
+    """Payoffs never fall, as both populations have the same (Baum & Eagon 1967)."""
+    play, before = play_of("lewis_replicator", "play.repeats=20", *settings), 0
+    for step in range(30):
+        success = play.train_step(step)["accuracy"]
+        assert success >= before - 1e-12
+        before = success
+        for shares in play.weights:
+            assert (shares >= 0).all() and shares.sum(1) == pytest.approx(np.ones(20), abs=1e-12)
+    best = np.sort(play.frequencies)[::-1][: play.num_signals].sum()
+    assert play.evaluate()["accuracy"] <= best + 1e-12
+
+
+def test_pooling_is_what_the_most_probable_signals_say():
+    play = play_of("lewis_roth_erev", "play.repeats=3")
+    system = np.eye(3)[[1, 2, 0]] * 8 + 1
+    pooled = np.array([[9.0, 1, 1], [9, 1, 1], [1, 5, 5]])  # two states have one signal, and one has two
+    play.weights = [
+        np.stack([system, pooled, np.ones((3, 3))]),
+        np.stack([system.T, pooled.T, np.ones((3, 3))]),
+    ]
+    assert play.evaluate()["pooling"] == pytest.approx(2 / 3)
+    assert play.corpus(play.experiment.evaluation).messages.values.tolist()[:6] == [1, 2, 0, 0, 0, 1]
+
+
+def pooled_share(pairs, rounds, rng):
+    """Share of pairs without a signalling system, in plain Python."""
+    failed = 0
+    for _ in range(pairs):
+        say, do = ([[1] * 3 for _ in range(3)] for _ in range(2))
+        for _ in range(rounds):
+            state = rng.randrange(3)
+            (signal,) = rng.choices(range(3), say[state])
+            (act,) = rng.choices(range(3), do[signal])
+            if act == state:
+                say[state][signal] += 1
+                do[signal][act] += 1
+        signals = [max(range(3), key=urn.__getitem__) for urn in say]
+        failed += [max(range(3), key=do[signal].__getitem__) for signal in signals] != [0, 1, 2]
+    return failed / pairs
+
+
+def test_shares_of_partial_pooling_are_those_of_an_independent_simulation():
+    """The standard errors are 0.02 to 0.03 of pairs, and 0.005 of populations, of which 4.7 % pool (Huttegger 2010)."""
+    play = play_of("lewis_roth_erev", "play.repeats=400", "training.num_examples=2000")
+    for step in range(20):
+        play.train_step(step)
+    assert play.evaluate()["pooling"] == pytest.approx(pooled_share(200, 2000, random.Random(1)), abs=0.1)
+    play = play_of("lewis_replicator", "play.repeats=2000")
+    for step in range(60):
+        play.train_step(step)
+    assert play.evaluate()["pooling"] == pytest.approx(0.047, abs=0.02)
+
+
+def test_two_equally_probable_states_get_a_signalling_system():
+    """Almost surely in the end (Argiento et al. 2009); where one is nine times as probable, many do not."""
+    for weights, (least, most) in {"[1,1]": (0, 0.05), "[9,1]": (0.3, 0.8)}.items():
+        play = play_of(
+            "lewis_roth_erev", "play.repeats=200", "world.num_values=2",
+            f"world.frequencies=given,weights={weights}",
+        )  # fmt: skip
+        for step in range(60):
+            play.train_step(step)
+        assert least <= play.evaluate()["pooling"] <= most
+
+
+@pytest.mark.parametrize(
+    ("game", "settings", "speakers"),
+    [
+        ("lewis_roth_erev", ("play.repeats=5",), 5),
+        ("lewis_replicator", ("play.repeats=5",), 5),
+        ("naming_acceptance", ("play.agents=3", "play.meets=ring"), 3),
+        ("naming", ("play.participant=roth_erev", "play.symbols=letters", "play.agents=4"), 4),
+        (
+            "naming",
+            ("play.participant=replicator", "play.agents=4", "play.num_others=1", "play.at_once=true"),
+            4,
+        ),
+    ],
+    ids=["urns", "populations", "acceptance", "open names", "two kinds"],
+)
+def test_a_stopped_run_ends_with_the_same_bytes(game, settings, speakers, tmp_path):
+    more = ["play.other=roth_erev"] if "play.num_others=1" in settings else []
+    sizes = ("num_examples=75", "batch_size=10", "num_epochs=2", "evaluate_every=3", "checkpoint_every=2")
+    experiment = load_experiment(game, [*settings, *more, *(f"training.{each}" for each in sizes)])
+    whole = trained(experiment, tmp_path / "whole")
+    assert trained(experiment, tmp_path / "parts", stop_after=5).stopped == "preempted"
+    assert trained(experiment, tmp_path / "parts", resume=True) == whole
+    for file in ("corpus.jsonl", "checkpoint-000000016.safetensors"):
+        assert (tmp_path / "parts" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+    assert len(set(read_corpus(tmp_path / "whole").columns["speaker"].tolist())) == speakers
+
+
+@pytest.mark.parametrize(
+    ("game", "setting", "message"),
+    [
+        ("lewis_replicator", "play.initial=2", "initial: not read with dynamics=replicator: expected 1.0"),
+        ("lewis_replicator", "world.num_values=6", r"expected at most 4,096 strategies, got 6\^6 and 6\^6"),
+        ("lewis_roth_erev", "world.held_out_value=attribute0=1", "no objects that are held out"),
+        ("lewis_roth_erev", "world=thing", "expected a world of single objects with attribute values"),
+        ("lewis_roth_erev", "world.num_attributes=9", "expected at most 4,096 objects, got 19,683"),
+        ("lewis_roth_erev", "play.repeats=100000000", "play.repeats: expected at most 14,913,080"),
+        ("lewis_roth_erev", "evaluation.num_valid=8", "evaluation.num_valid: not read by play evolution"),
+        ("lewis_roth_erev", "channel=reinforce", "play evolution does not read it"),
+        ("naming_acceptance", "training.batch_size=2000", "expected at most the 1797 objects of the world"),
+        ("naming_acceptance", "play.agents=10000", "10000 agents with 10 signs and 10 components of 1797 obj"),
+        ("naming_acceptance", "play.signs=1000000", "2 agents with 1000000 signs"),
+        ("naming_acceptance", "play.meets=list,pairs=[[0,2]]", "play.meets"),
+        ("naming_acceptance", "evaluation.mode=sample", "play naming_acceptance generates no messages in evaluations"),
+    ],
+    ids=map(str, range(13)),
+)  # fmt: skip
+def test_bad_settings_are_refused_in_a_line(game, setting, message):
+    with pytest.raises(ConfigError, match=message) as raised:
+        play_of(game, setting)
+    assert "\n" not in str(raised.value)
+
+
+WORDS = Allowed(choices=("a", "b"))
+SETTING = {
+    "things": ("x", "y", "z"), "values": np.arange(3)[:, None], "num_agents": 2, "seed": 1,
+    "place": "play.participant", "device": torch.device("cpu"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("made", "said", "heard"),
+    [
+        (RothErev(RothErev.Options(initial=2), setting=Setting(**SETTING, words=WORDS)), [4, 2], [2, 2, 4]),
+        (Replicator(Replicator.Options(step=0.5), setting=Setting(**SETTING, words=WORDS)), [1.75, 0.25],
+         [0.25, 0.25, 2.5]),
+    ],
+    ids=["urns", "replicator"],
+)  # fmt: skip
+def test_participants_reinforce_what_succeeded_by_hand(made, said, heard):
+    """After two successes and a failure the sum of weights grows by 2, or stays."""
+    for message, success in (("a", True), ("b", False), ("a", True)):
+        for agent in (0, 1):
+            made.learn(agent, Round(0, 1, 2, message, "z" if success else "x", success, phase="talk"))
+    assert list(made._urn(0, 2).values()) == said and list(made._urn(1, "a").values()) == heard
+    assert made.names(0, 2) == ("a",) and made.names(1, 2) == ()
+    rng = np.random.default_rng(1)
+    labels, share = Allowed(choices=("A", "B")), heard[2] / (heard[2] + heard[0])
+    ask = Ask(1, "listener", "discrimination", -1, labels, (), "a", (2, 0))
+    assert np.mean([made.answer(ask, rng) == "A" for _ in range(2000)]) == pytest.approx(share, abs=0.04)
+
+
+def test_urns_invent_names_where_these_are_open():
+    made = RothErev(
+        RothErev.Options(), setting=Setting(**SETTING, words=Allowed(symbols=("p", "q"), max_len=4))
+    )
+    rng, ask = np.random.default_rng(1), Ask(0, "speaker", "naming", 0, made.setting.words, ())
+    first = made.answer(ask, rng)
+    assert len(first) == 4
+    for _ in range(9):
+        made.learn(0, Round(0, 1, 0, first, first, True))
+    assert np.mean([made.answer(ask, rng) == first for _ in range(1000)]) == pytest.approx(0.9, abs=0.05)
+
+
+def test_evolution_has_no_players_and_says_what_it_is():
+    assert not Evolution.can_speak
+    (line,) = play_of("lewis_replicator").lines()
+    assert line == "lewis_replicator: replicator in 1,000 repetitions; 3 states, 3 signals"
