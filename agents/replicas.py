@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-_COMPUTING: ContextVar[bool] = ContextVar("replicas compute side by side", default=False)
+_COMPUTING: ContextVar[bool] = ContextVar("replicas compute in parallel", default=False)
 
 Rule = Callable[..., Any]
 """An operation on tensors whose first dimension is the replicas."""

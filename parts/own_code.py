@@ -521,7 +521,7 @@ def with_sources(
 
 
 def lies_in_run_folder(file: str) -> bool:
-    """Whether a config lies in a run folder, which somebody else may have filled."""
+    """Whether a config lies in a run folder, possibly written by another person."""
     path = Path(file)
     return path.name == RUN_CONFIG and any((path.parent / name).exists() for name in RUN_FILES)
 

@@ -27,7 +27,7 @@ READS = frozenset((Tensor.tolist, Tensor.numpy, Tensor.__array__))
 
 Arrays = Sequence[NDArray[Any]]
 
-RECORDER: ContextVar["Recorder | None"] = ContextVar("what records", default=None)
+RECORDER: ContextVar["Recorder | None"] = ContextVar("recorder", default=None)
 """Recorder of the current operations."""
 
 

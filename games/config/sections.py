@@ -61,7 +61,7 @@ class TrainingOptions:
     accumulate: Count = 1
     """Number of batches per step: weights change by the mean gradient."""
     precision: Literal["auto", "bf16", "tf32", "fp32"] = "auto"
-    """Precision of products and activations; weights and Adam are fp32. auto: bf16 where the hardware supports it, but
+    """Precision of products and activations; weights and Adam are fp32. auto: bf16 if the hardware supports it, but
     fp32 for small games on the CPU and in plays without bf16; tf32: fp32 products whose factors CUDA
     rounds to 10 bits of mantissa."""
     deterministic: bool = False

@@ -97,7 +97,7 @@ class TaskAndTalk(Dialogue):
     def script(
         self, agent: int, seen: Floats, heard: Integers, memory: dict[str, Any]
     ) -> tuple[Integers, Integers]:
-        """Ask for the attributes in turn by their indices, and hear their values: see the base class."""
+        """Ask for one attribute after another by index, and hear their values; see the base class."""
         step = memory["step"] = memory.get("step", -1) + 1
         silent = np.ones(len(seen), np.int64)
         if agent == 1:

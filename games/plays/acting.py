@@ -74,7 +74,7 @@ class Acting(TrainedPlay):
         is_severed: bool = False
         """No message arrives: a control."""
         broadcasts: Broadcasts = "nothing"
-        """Observations that replace messages. heard: what each speaker saw and did, at the time when its
+        """Observations that replace messages. heard: observation and action of each speaker, at the time when its
         message would be heard (intent broadcast). all: observations of all agents (an oracle). nothing: agents hear
         messages."""
         share_rewards: bool = False
@@ -333,7 +333,7 @@ class Acting(TrainedPlay):
             require_pyarrow()
 
     def keep(self, folder: Path) -> dict[str, Any]:
-        """Write the validation episodes if `evaluation.keep` asks for them, a row per agent and step."""
+        """Write the validation episodes, a row per agent and step, if `evaluation.keep` requests them."""
         evaluation = self.experiment.evaluation
 
         def table() -> Any:

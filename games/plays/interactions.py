@@ -1,4 +1,4 @@
-"""Evaluation interactions, one row per round: what was seen, said and answered, as a table in a Parquet file.
+"""Evaluation interactions as a table in a Parquet file: observations, messages and answers, one row per round.
 
 Tables are `pyarrow.Table`; pyarrow is imported when one is made or read. Columns of several values are plain lists.
 """

@@ -58,7 +58,7 @@ class NamingGame(Rounds):
         max_symbols: Count = 12
         """Maximum number of symbols of an open name."""
         at_once: bool = False
-        """Whether both agents of a round say a name at the same time; otherwise one speaks, and the other listens."""
+        """Whether both agents of a round name the object at the same time; otherwise one speaks, the other listens."""
         window: Count = 100
         """Number of last rounds over which success is averaged."""
 

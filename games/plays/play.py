@@ -62,13 +62,13 @@ class Play(ABC):
     accumulates: ClassVar[bool] = False
     """Whether a step plays `training.accumulate` batches; otherwise a number above 1 is rejected."""
     precisions: ClassVar[tuple[str, ...]] = ("tf32", "fp32")
-    """Supported values of `training.precision`; auto is fp32 where bf16 is not supported."""
+    """Supported values of `training.precision`; auto is fp32 if bf16 is not supported."""
     can_speak: ClassVar[bool] = False
     """Whether the play has `players`, for evaluations, cross-play, scores, interventions; see `make_players`."""
     plays_validation: ClassVar[bool] = True
     """Whether evaluations play rounds; otherwise their options are rejected."""
     players: "Population | None" = None
-    """Senders and receivers in a world; None where `can_speak` is false."""
+    """Senders and receivers in a world; None if `can_speak` is false."""
 
     def __init__(self, options: Any, *, experiment: Experiment, device: torch.device) -> None:
         self.options, self.experiment, self.device = options, experiment, device
@@ -216,7 +216,7 @@ class TrainedPlay(Play):
     """Optimiser step; set before the first step."""
 
     def objective(self, step: int) -> tuple[Tensor, Measures]:
-        """Objective of step `step`, a scalar to minimise, and its measures. Not needed where `update` is defined."""
+        """Objective of step `step`, a scalar to minimise, and its measures. Not needed if `update` is defined."""
         raise ConfigError(f"{type(self).__name__}: for a TrainedPlay, expected a method objective or update")
 
     def update(self, step: int, optimise: "Optimise") -> Measures:

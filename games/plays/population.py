@@ -68,7 +68,7 @@ class Population(nn.Module):
         has_own_code: Whether parts of the game are user code.
 
     Raises:
-        ConfigError: If a part does not fit the world or another part, an agent meets nobody, or more agents are
+        ConfigError: If a part does not fit the world or another part, an agent has no partner, or more agents are
             replaced than there are.
     """
 
@@ -315,7 +315,7 @@ class Population(nn.Module):
                 return self._listen(indices, number, step, epoch)
             place = (
                 number % self.engine.batches_per_epoch % self.accumulate
-            )  # of the batch among those of its step
+            )  # index of the batch within its step
             batch = learning.number * self.accumulate + place
             noises = self.noises(number, range(len(indices)))
             return is_learning(generations.learn(replace(learning, number=batch), noises))

@@ -6,7 +6,7 @@ A run that diverged writes no corpus. It has a last line in the log and, if the 
 `metadata.json`, both with `stopped: diverged`; another run may then replace it.
 
 Each checkpoint stores the checksum of the log lines before it. This module does not import torch, and it imports the
-parts of a game only where a method needs them.
+parts of a game only in methods that need them.
 """
 
 import hashlib

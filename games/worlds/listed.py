@@ -21,7 +21,7 @@ NAMES = tuple(f"digit={digit}" for digit in range(10))
 class DigitsWorld(ObjectListWorld):
     """The digits of scikit-learn (Alpaydin & Kaynak 1998, UCI), as vectors of 64 pixels from 0 to 1.
 
-    The meaning is the digit, which the task `reconstruction` asks for.
+    The meaning is the digit, which is the answer in the task `reconstruction`.
     """
 
     Options = ObjectListOptions

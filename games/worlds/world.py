@@ -44,7 +44,7 @@ class RoundSpec:
     needs_rule: bool = False
     """Whether the targets are described by a rule; otherwise the target is one object."""
     needs_values: bool = False
-    """Whether the task asks for the attribute values of the target."""
+    """Whether the task needs the attribute values of the target."""
     in_batch: bool = False
     """Whether the candidates of a round are the targets of all rounds of its batch."""
     fewest_distractors: int | None = None

@@ -145,4 +145,4 @@ def test_no_other_part_is_taken_for_a_metric(ecsuite, tmp_path, other):
     Path("own.py").write_text(template(other))
     code, out, err = ecsuite(*COMMANDS["metric"])
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "for a metric, expected a function of corpus, options or fewer, or a class that" in err
+    assert "for a metric, expected a function of corpus, options or fewer, or a callable class" in err

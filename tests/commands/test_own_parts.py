@@ -212,8 +212,8 @@ def test_a_metric_may_be_a_class_with_options(ecsuite, tmp_path):
         ("base=2,topsim", "base=2,topsim: expected a name before the option base=2"),
         (
             "./own.py:needy",
-            "./own.py:12: needy: for a metric, expected a function of corpus, options or fewer, or a class that "
-            "is called like one; missing a required ",  # "argument", since Python 3.12 "keyword-only argument"
+            "./own.py:12: needy: for a metric, expected a function of corpus, options or fewer, or a callable "
+            "class; missing a required ",  # "argument", since Python 3.12 "keyword-only argument"
         ),
         ("./own.py:RATIO", "./own.py: has no RATIO; it has Ratio, plain, needy"),
     ],

@@ -27,7 +27,7 @@ def test_it_says_what_is_trained_before_the_first_step(ecsuite, tmp_path):
     assert code == 0
     assert what == (
         "disc_tiny: discrimination among 4 objects; objects of 2 attributes of 4 values; channel gumbel (5 symbols, "
-        "up to 3 a message)"
+        "up to 3 per message)"
     )
     assert sizes.startswith("sender gru of 64 units, receiver gru of 64 units: 33,270 parameters; ")
     assert where == "2 steps of 128 rounds; written to run"

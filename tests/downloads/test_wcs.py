@@ -128,7 +128,7 @@ def test_archives_that_are_not_whole(archive, tmp_path):
     (archive / "lang.txt").unlink()
     with pytest.raises(ConfigError, match=r"lang\.txt is not there"):
         prepare_wcs(tmp_path / "new", given=archive)
-    with pytest.raises(ConfigError, match="load it by ecsuite data wcs"):
+    with pytest.raises(ConfigError, match="download it with ecsuite data wcs"):
         colour_space(tmp_path / "none")
     assert set(FILES) == {"term.txt", "chip.txt", "lang.txt", "cnum-vhcm-lab-new.txt"}
 

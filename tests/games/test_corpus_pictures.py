@@ -56,7 +56,7 @@ def test_drawn_images_are_those_that_the_sender_saw(written, tmp_path, name):
     for place, target in enumerate(targets):
         assert np.array_equal(pixels[:, place * (64 + GAP) :][:, :64], target)
     changed = replace(corpus, meanings=corpus.meanings[::-1])
-    with pytest.raises(ConfigError, match="draws other objects than those of its corpus"):
+    with pytest.raises(ConfigError, match="gives other objects than in its corpus"):
         corpus_pictures(tmp_path, changed, [2])
 
 

@@ -164,7 +164,7 @@ ROWS = "[1,0,1,0,1,1,0,1],[0,1,1,1,0,1,1,1],[1,1,0,0,1,0,1,1],[1,0,0,1,1,1,0,1],
     "receiver", ["training.freeze_receiver=true", f"receiver=lexicon,perception=identity,lexicon=[{ROWS}]"]
 )
 def test_where_nobody_can_learn_is_refused(tmp_path, receiver):
-    with pytest.raises(ConfigError, match=r"^training: no agent has weights that learn: scripted and frozen"):
+    with pytest.raises(ConfigError, match=r"^training: no agent has trainable weights: scripted and frozen"):
         trained(tmp_path / "run", "sender=scripted", "channel.max_len=2", "channel.length=fixed", receiver)
     assert not (tmp_path / "run").exists()
 

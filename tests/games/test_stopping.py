@@ -251,7 +251,7 @@ def test_weights_that_are_not_finite_are_never_saved(tmp_path, small, run, kill)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch.optim.Adam, "step", broken)
-        with pytest.raises(DivergedError, match=r"^step 5: the update made weights that are not finite, so"):
+        with pytest.raises(DivergedError, match=r"^step 5: the update gave weights that are not finite and"):
             run(experiment, tmp_path, resume=True)
     assert max(file.name for file in tmp_path.glob("checkpoint*")) == "checkpoint-000000004.safetensors"
 

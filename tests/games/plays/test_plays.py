@@ -436,7 +436,7 @@ def test_a_hook_changes_the_training_and_is_resumed_to_the_byte(tmp_path, settin
     notes, runs = [], {}
     for name in ("decay", "assigned"):
         trained(hooked(tmp_path, name, *settings), tmp_path / name, notes=notes)
-    unchecked = "if the function depends on nothing but its arguments, which is not checked"
+    unchecked = "only if the function depends only on its arguments, which is not checked"
     assert sum(unchecked in each for each in notes) == 2
     trained(hooked(tmp_path, "decay", *settings), tmp_path / "parts", stop_after=5)
     trained(hooked(tmp_path, "decay", *settings), tmp_path / "parts", resume=True)
