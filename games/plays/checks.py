@@ -99,11 +99,11 @@ def fault_of_ids(message: Message) -> str | None:
     ended = (ids == EOS).cumsum(1)
     after = torch.cat([torch.zeros_like(ended[:, :1]), ended[:, :-1]], dim=1) > 0
     if bool((ids[after] != PAD).any()):
-        return "it has symbols after the first EOS"
+        return "a message has symbols after the first EOS"
     if bool((ids[~after] == PAD).any()):
-        return "it has PAD before the message has ended"
+        return "a message has PAD before its end"
     if not torch.equal((ids != PAD).sum(1), message.length.long()):
-        return "its length is not the number of symbols, including EOS"
+        return "the length of a message is not its number of symbols, including EOS"
     return None
 
 
@@ -117,24 +117,24 @@ def fault_of_message(message: Message, channel: Channel) -> str | None:
     near = TOLERANCE if symbols.dtype == torch.float32 else ROUNDED
     if channel.is_of_values:
         is_whole = bool((length == len(symbols)).all())
-        return None if is_whole else f"its length is not the number of its words, {len(symbols)}"
+        return None if is_whole else f"the length of a message is not its number of words, {len(symbols)}"
     if not symbols.is_floating_point():
         return fault_of_ids(replace(message, ends=None))
     if ends is None:
         if channel.has_eos:
-            return "it may end at several steps, and has no probability of each"
+            return "a message may end at several steps, but has no probability of each"
         is_whole = bool((length == len(symbols)).all())
-        return None if is_whole else f"its length is not the number of its symbols, {len(symbols)}"
+        return None if is_whole else f"the length of a message is not its number of symbols, {len(symbols)}"
     if not torch.allclose(ends.sum(0), torch.ones_like(length), atol=near):
-        return "the probabilities of its ends do not add up to 1"
+        return "the probabilities of a message's ends do not add up to 1"
     steps = torch.arange(1, len(ends) + 1, device=ends.device, dtype=ends.dtype)
     if not torch.allclose(steps @ ends, length, atol=near * len(ends)):
-        return "its length is not the mean of its ends"
+        return "the length of a message is not the mean of its ends"
     left = 1 - (ends.cumsum(0) - ends)  # P(not ended before), (num_steps, batch)
     is_there = symbols.sum(-1) > 0.5
     expected = left * symbols[..., EOS]
     if channel.has_eos and not torch.allclose(ends[is_there], expected[is_there], atol=near):
-        return "its ends are not at the steps of EOS"
+        return "the ends of a message are not at the steps of EOS"
     return None
 
 

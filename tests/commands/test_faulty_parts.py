@@ -96,7 +96,7 @@ UNFIT = {
     "ends": (
         "channel",
         ("return rotated(message", "return rotated(replace(message, ends=message.ends * 0.5)"),
-        "own: the probabilities of its ends do not add up to 1",
+        "own: the probabilities of a message's ends do not add up to 1",
     ),
     "length": (
         "sender",
@@ -104,7 +104,7 @@ UNFIT = {
             "return builder.message()",
             "m = builder.message(); object.__setattr__(m, 'length', m.length + 1); return m",
         ),
-        "own: its length is not the mean of its ends",
+        "own: the length of a message is not the mean of its ends",
     ),
     "no target": ("world", ("labels=labels,", "labels=labels & False,"), "own: expected a target among"),
     "infinite": ("task", ("loss=loss,", "loss=loss / 0,"), "own: expected finite measures, got {'loss': "),

@@ -12,9 +12,9 @@ from ecsuite.testing.trial import same
     ("rows", "lengths", "problem"),
     [
         ([[1, 0, -1], [1, 2, 0]], [2, 3], None),
-        ([[1, 0, 2]], [3], "it has symbols after the first EOS"),
-        ([[1, -1, 0]], [2], "it has PAD before the message has ended"),
-        ([[1, 0, -1]], [3], "its length is not the number of symbols, including EOS"),
+        ([[1, 0, 2]], [3], "a message has symbols after the first EOS"),
+        ([[1, -1, 0]], [2], "a message has PAD before its end"),
+        ([[1, 0, -1]], [3], "the length of a message is not its number of symbols, including EOS"),
     ],
 )
 def test_ill_formed_messages(rows, lengths, problem):
