@@ -20,7 +20,7 @@ from ecsuite.parts.registry import Part
 NUM_SIMULATED, LEAST_SIMULATED, MOST_DRAWN = 1000, 100, 2**23
 """Number of simulated plays for the chance levels of agreement, the lowest number, and most names drawn (about)."""
 LEAST_PROBABILITY = 1e-6
-"""Probability below which agreement by chance counts as impossible."""
+"""Probability below which random agreement counts as impossible."""
 NO_NAME = -1
 COLLAPSING = Part("collapsing", Collapsing.Options())
 COMMITTED = Part("committed", Committed.Options())
@@ -83,7 +83,7 @@ class NamingGame(Rounds):
         Two random names are equal with probability `accuracy`, names of two committed agents always; `accuracy`
         uses the meetings of the last `window` rounds. Agreement is the mean of the measures of `evaluate` over up to
         `NUM_SIMULATED` plays with the meetings and the committed agents of this play: the names of few agents are
-        soon equal by chance.
+        soon equal at random.
         """
         names = self.words.choices
         if not names:
@@ -135,7 +135,7 @@ class NamingGame(Rounds):
                 held[:, thing, agent] = rng.integers(len(names), size=num_plays)
         agreed_at = np.full(num_plays, len(meetings) + 1)
         if len(meetings) * float(len(names)) ** (1 - asked) < LEAST_PROBABILITY:
-            return held, agreed_at, meetings  # many agents do not agree by chance
+            return held, agreed_at, meetings  # many agents do not agree at random
         agrees = np.zeros(begin.shape[:2], dtype=bool)
         for number, plan in enumerate(meetings):
             said = begin[:, plan.thing]

@@ -108,7 +108,7 @@ def test_an_operation_that_mps_lacks_is_named():
         "The operator 'aten::cumsum' is not currently implemented for the MPS device. If ..."
     )
     with pytest.raises(
-        ConfigError, match=r"^device mps: torch has no aten::cumsum for MPS; set PYTORCH_ENABLE_MPS"
+        ConfigError, match=r"^device mps: torch has no aten::cumsum for MPS: set PYTORCH_ENABLE_MPS"
     ):
         with routed_products(torch.device("mps")):
             raise missing

@@ -73,7 +73,7 @@ def test_a_table_of_ones_own(tmp_path):
     assert made.need.tolist() == [0.75, 0.25] and made.word(1) == "bowl"
     assert made.find(np.array([["bowl"], ["cup"]])).tolist() == [1, 0]
     with pytest.raises(
-        ConfigError, match=r"meaning plate is not in space space\.csv, which has 2, such as cup"
+        ConfigError, match=r"meaning plate is not in space space\.csv, which has 2 meanings, such as cup"
     ):
         made.find(np.array([["plate"]]))
 
@@ -84,7 +84,7 @@ def test_a_table_of_ones_own(tmp_path):
         ("m,a,b\ncup,0.5,0.4\n", r"p\(u\|m\) of meaning cup sums to 0.9: expected 1"),
         ("m,need,a,b\ncup,0.9,0.5,0.5\n", r"p\(m\) sums to 0.9"),
         ("m,a,b\ncup,0.5,half\n", r":2, column b: expected a probability, got 'half'"),
-        ("m,a,b\ncup,1.5,-0.5\n", "no probability"),
+        ("m,a,b\ncup,1.5,-0.5\n", "not a probability"),
         ("m,a,b\ncup,0.5\n", ":2: expected 3 cells, as in row 1, got 2"),
         ("m,a\ncup,1\ncup,1\n", "meaning cup occurs twice"),
         ("m,a\n", "expected a row per meaning"),
