@@ -110,7 +110,7 @@ FAULTS = {
     "dropout in greedy": (
         SENDER,
         ("* self.scale", "* functional.dropout(self.perceive(meanings), 0.5)"),
-        "always the same",
+        "scores are deterministic",
     ),
     "a gradient that is not finite": (
         SENDER,
