@@ -138,9 +138,7 @@ def clauses(name: str, seed: int, **sizes: int) -> Corpus:
     ]
     order = np.searchsorted(np.cumsum(options.shares), places[0], side="right").clip(max=len(ORDERS) - 1)
     marked, agent_marked = places[1] < options.marker, places[2] < options.agent_marker
-    return _corpus(
-        name, options, seed, events, _clause_table(options, events, order, marked, agent_marked), {}
-    )
+    return _corpus(name, options, seed, events, _words(options, events, order, marked, agent_marked), {})
 
 
 def clause_variants(name: str, seed: int, **sizes: int) -> Corpus:
@@ -152,9 +150,7 @@ def clause_variants(name: str, seed: int, **sizes: int) -> Corpus:
         weight *= options.agent_marker if agent_marked else 1 - options.agent_marker
         if weight > 0:
             every = np.ones(len(events), dtype=bool)
-            messages.append(
-                _clause_table(options, events, order * every, marked & every, agent_marked & every)
-            )
+            messages.append(_words(options, events, order * every, marked & every, agent_marked & every))
             weights.append(np.full(len(events), weight))
     rows = np.concatenate(messages)
     return _corpus(
@@ -171,7 +167,7 @@ def all_events(entities: int, actions: int) -> NDArray[np.int64]:
     return events
 
 
-def _clause_table(
+def _words(
     options: ClauseOptions,
     events: NDArray[np.int64],
     order: NDArray[np.int64],

@@ -61,9 +61,7 @@ def project(messages: Symbols, meanings: Meanings, geometry: Geometry, rng: np.r
             f"(at most {MAX_PROJECTION:,}): lower --word-length or --vocab-size"
         )
     matrix = rng.integers(2**32, size=(length, vocab_size, length, vocab_size), dtype=np.uint32) / 2.0**32
-    matrix = matrix.swapaxes(2, 3).reshape(
-        length, vocab_size, width
-    )  # axis of symbols before axis of positions
+    matrix = matrix.swapaxes(2, 3).reshape(length, vocab_size, width)  # symbols before positions
     blocks = list(_blocks(messages, matrix))
     projected = np.empty_like(messages)
     step = 1 + WORKING_SET // width

@@ -62,7 +62,7 @@ def options_survive_yaml(trial: Trial) -> None:
     """Its options are unchanged after writing them to YAML and reading them again."""
     written = load_yaml(trial.experiment.to_yaml())
     again = from_tree(written, CONFIG)
-    require(again == trial.experiment, f"{trial.part.options} changed when written and read again")
+    require(again == trial.experiment, f"{trial.part.options} changes in YAML")
 
 
 def every_option_is_read(trial: Trial) -> None:
@@ -258,7 +258,7 @@ def bf16_agrees(trial: Trial) -> None:
         # Symbols with nearly equal logits may be exchanged in bf16.
         require(
             near or mode == "greedy",
-            f"mode {mode}: the loss is {losses[1]:.4f} in bf16, {losses[0]:.4f} in fp32",
+            f"mode {mode}: the loss is {losses[1]:.4f}, in fp32 {losses[0]:.4f}",
         )
 
 

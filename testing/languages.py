@@ -290,9 +290,7 @@ def agents_can_be_taught_it(make: Callable[[int], Corpus]) -> None:
             f"channel.max_len={corpus.messages.lengths.max()}",
         )
         taught = f"{{language: {folder / 'language'}, epochs: 1}}"
-        trial = Trial.of(
-            "world", "attributes", ["training.num_examples=32"]
-        )  # six steps, two of them teaching
+        trial = Trial.of("world", "attributes", ["training.num_examples=32"])  # six steps, two teach
         settings = [f"world={world}", *channel, f"sender.taught={taught}", f"receiver.taught={taught}"]
         trial = replace(trial, experiment=override(trial.experiment, settings))
         for society in ((), SOCIETIES[1], SHARED):

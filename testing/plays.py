@@ -297,9 +297,7 @@ def _pairs(trial: Trial, seed: int = 1) -> list[Meeting]:
 def meetings_survive_yaml(trial: Trial) -> None:
     """Its options are unchanged after writing them to YAML and reading them again."""
     again = from_tree(load_yaml(trial.experiment.to_yaml()), CONFIG)
-    require(
-        again == trial.experiment, f"{trial.experiment.society.meets} changed when written and read again"
-    )
+    require(again == trial.experiment, f"{trial.experiment.society.meets} changes in YAML")
 
 
 def pairs_are_of_the_society(trial: Trial) -> None:

@@ -1,7 +1,7 @@
 """Acquisition: train several runs in parallel, each until its protocol stops it.
 
 All inputs of a run are functions of its seed, so results do not depend on which runs are batched together, except for
-the last bits of weights on processors whose products of several matrices differ from those of one (some from AMD).
+the last bits of weights on processors on which batched and single matrix products differ (some from AMD).
 """
 
 import math
@@ -148,7 +148,7 @@ class RunGroup:
             EarlyStopping(protocol, run.cap, floor) for run, floor in zip(runs, self.floors, strict=True)
         ]
         self.active = list(range(len(runs)))
-        """Indices of the runs that are computed; the position of a run in this list is that of its replica."""
+        """Indices of the runs that are computed; a run has the same position in this list as its replica."""
         self.ended: set[int] = set()
         """Indices of the active runs that have ended."""
         self._block = -1
@@ -170,10 +170,7 @@ class RunGroup:
         """Continue only the runs at these positions of `active`."""
         self.active = [self.active[position] for position in positions]
         self.ended.intersection_update(self.active)
-        self._meanings, self._messages = (
-            self._meanings[:, list(positions)],
-            self._messages[:, :, list(positions)],
-        )
+        self._meanings, self._messages = self._meanings[:, [*positions]], self._messages[:, :, [*positions]]
 
     def batch(self, updates: int) -> tuple[Tensor, Tensor]:
         """The batches of all active runs: meanings and messages, shaped for `SupervisedBatch`."""
@@ -207,7 +204,7 @@ class RunGroup:
     def diverged(
         self, learner: SupervisedLearner, parameters: Parameters, meanings: Tensor, messages: Tensor
     ) -> list[int]:
-        """The positions in `active` of the running runs whose own loss is not finite."""
+        """The positions in `active` of the unfinished runs whose own loss is not finite."""
         found = []
         for position in self.running:
             examples = self.examples(meanings[position : position + 1], messages[:, position : position + 1])
@@ -338,7 +335,7 @@ def learn(
     device: torch.device | None = None,
     report_progress: RunProgressCallback = lambda index, updates, accuracy: None,
 ) -> Iterator[tuple[int, RunOutcome]]:
-    """Train runs in parallel, on a GPU as many at a time as fit in its free memory.
+    """Train runs in parallel, on a GPU in groups that fit in its free memory.
 
     Args:
         model: Name and options of the model.

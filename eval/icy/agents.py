@@ -1,7 +1,7 @@
 """The agents that ICY trains, their learners, and their parameter counts.
 
-The agents are those of games, initialised as in the paper, and lookup tables. The learners here are the
-generic training path with autograd; the fused learners of `eval.icy.fast` replace them where there is one.
+The agents are agents of games, initialised as in the paper, and lookup tables. The learners here train with
+autograd; the fused learners of `eval.icy.fast` replace them where available.
 """
 
 from abc import abstractmethod
@@ -213,10 +213,10 @@ class HashtableSender(LookupTable):
 
 
 class LogitsBuilder:
-    """Message builder of fixed length that keeps the logits.
+    """Message builder of fixed length that stores the logits.
 
     Feedback to the sender is the softmax of the logits or, with `feeds_back_samples`, one-hot symbols:
-    straight-through samples by Gumbel `noise` (batch, length, vocab_size + 1), or argmax symbols if that is None.
+    straight-through samples by Gumbel `noise` (batch, length, vocab_size + 1), or argmax symbols if `noise` is None.
     """
 
     def __init__(self, length: int, *, feeds_back_samples: bool = False, noise: Tensor | None = None) -> None:
@@ -339,7 +339,7 @@ class _ModuleLearner(SupervisedLearner):
 
 
 class _SenderLearner(_ModuleLearner):
-    """Learner of a sender. Its accuracy is that of its argmax symbols, without noise."""
+    """Learner of a sender; the accuracy is the share of correct argmax symbols, without noise."""
 
     purpose = "sender"
 
@@ -369,7 +369,7 @@ class _SenderLearner(_ModuleLearner):
 
 
 class _ReceiverLearner(_ModuleLearner):
-    """Learner of a receiver. Its accuracy is that of its argmax attribute values."""
+    """Learner of a receiver; the accuracy is the share of correct argmax attribute values."""
 
     purpose = "receiver"
 

@@ -194,7 +194,7 @@ def _remaining_work(study: IcyStudy, missing: Sequence[Job], runner: Runner) -> 
 def expected_seconds(study: IcyStudy, missing: Sequence[Job], num_workers: int) -> float:
     """Estimated time for runs: at least the time of the longest run plus its run on CONCAT.
 
-    On CUDA a group takes as long as its longest run: an update of many runs takes hardly longer than that of one.
+    On CUDA a group takes as long as its longest run: an update of many runs takes hardly longer than an update of one.
     """
     models = list(dict.fromkeys(job.inputs["model"] for job in missing))
     timed = {model: seconds_of_update(study, model) for model in models[:MOST_TIMED]}

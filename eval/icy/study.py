@@ -299,9 +299,7 @@ def resolve(config: StudyConfig, *, device: str = "cpu", corpora: Path | None = 
     protocol = config.protocol
     if corpora is not None:
         if not config.can_save_corpora:
-            raise ConfigError(
-                "--save-corpora: expected protocol exact or paper, and senders other than hashtable"
-            )
+            raise ConfigError("--save-corpora: expected protocol exact or paper, senders except hashtable")
         if corpora.is_file():
             raise ConfigError(f"--save-corpora {corpora}: expected a folder, got a file")
         check_output_file(RunFolder(corpora).metadata)

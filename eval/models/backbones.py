@@ -212,9 +212,7 @@ class PublishedBackbone(Backbone):
             raise ConfigError(f"--model {name}: cannot be loaded: {reason}") from error
         # If the tokenizer files are missing, transformers returns a tokenizer with only special symbols.
         if len(tokenizer) <= len(tokenizer.all_special_ids):
-            raise ConfigError(
-                f"--model {name}: expected a tokenizer in the folder of the weights, found none"
-            )
+            raise ConfigError(f"--model {name}: expected a tokenizer next to the weights, found none")
         config = model.config
         if config.is_encoder_decoder:
             raise ConfigError(f"--model {name}: expected an encoder or a decoder, got both")

@@ -189,9 +189,7 @@ class Saver:
                 raise DamagedError("it belongs to another training")
             position = self._checked_position(tensors, values)
         except (DamagedError, OSError) as error:
-            self.checkpoint.note(
-                f"{file}: not a usable checkpoint ({error}); the training starts from the beginning"
-            )
+            self.checkpoint.note(f"{file}: not a usable checkpoint ({error}); the training starts again")
             return None
         for index, parameter in enumerate(self.parameters):
             parameter.copy_(tensors[f"parameter.{index}"])

@@ -19,9 +19,7 @@ REDUCED_NOTE = "a reduced size: not comparable with published chrF and BLEU"
 FULL_NOTE = (
     "the paper's size; pairs, split and sentence ends differ from the authors' program (docs/xtreme.md)"
 )
-SHORT_NOTE = (
-    "no line of the test pairs has four words, which BLEU needs: it is 0 for any translation; use chrF"
-)
+SHORT_NOTE = "no line of the test pairs has four words, which BLEU needs: it is always 0; use chrF"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -129,7 +129,7 @@ FAULTS = {
             "        self.mean = getattr(self, 'mean', 0) + state.detach().mean()\n"
             "        inputs = torch.zeros_like(state) + self.mean",
         ),
-        "the batches before",
+        "on earlier batches",
     ),
     "a tensor on the CPU": (
         SENDER,

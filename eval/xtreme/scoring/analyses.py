@@ -206,18 +206,16 @@ def read_articles(file: Path) -> dict[str, float]:
         ConfigError: If the file cannot be read or a line is malformed.
     """
     articles = {}
-    for line_number, line in enumerate(read_lines(file), 1):
+    for line_no, line in enumerate(read_lines(file), 1):
         code, size = columns(
-            line, f"{file}:{line_number}", (2,), "a language's code, a tab and a number of articles"
+            line, f"{file}:{line_no}", (2,), "a language's code, a tab and a number of articles"
         )
         try:
             articles[code] = float(size)
         except ValueError:
             articles[code] = 0.0
         if not 0 < articles[code] < float("inf"):
-            raise ConfigError(
-                f"{file}:{line_number}: expected a number of articles above 0, got {shown(size)}"
-            )
+            raise ConfigError(f"{file}:{line_no}: expected a number of articles above 0, got {shown(size)}")
     return articles
 
 

@@ -267,7 +267,7 @@ PUBLISHED_NOTES = (
 
 
 def published_report() -> Report:
-    """The published scores alone."""
+    """Report of the published scores only."""
     return Report(tables=[published_table()], notes=PUBLISHED_NOTES, data={"published": published_scores()})
 
 

@@ -151,7 +151,7 @@ def test_a_checkpoint_that_cannot_be_used_is_noted(checkpoint, damage):
     assert torch.equal(trained(checkpoint, batches=after, lr=lr), trained(lr=lr))
     assert len(after) == NUM_UPDATES
     (note,) = NOTES
-    assert "not a usable checkpoint (" in note and note.endswith("); the training starts from the beginning")
+    assert "not a usable checkpoint (" in note and note.endswith("); the training starts again")
     assert "another" not in damage or "(it belongs to another training)" in note
     assert "checksum" not in damage or damage in note
 
@@ -187,7 +187,7 @@ def test_a_checkpoint_with_another_content_is_noted(checkpoint, reason):
     assert torch.equal(trained(checkpoint, batches=after), trained())
     assert len(after) == NUM_UPDATES
     (note,) = NOTES
-    assert f"not a usable checkpoint ({reason.strip()}); the training starts from the beginning" in note
+    assert f"not a usable checkpoint ({reason.strip()}); the training starts again" in note
 
 
 def test_large_states_are_saved_less_often(tmp_path, monkeypatch):
