@@ -19,7 +19,7 @@ from ecsuite.runtime.ragged import Ragged
 
 MESSAGE_LENGTH = 256
 OPEN_PROBABILITY = 0.4
-"""Papadimitriou & Jurafsky (2020): below 0.5, so that the depth has a finite mean (2.5)."""
+"""Probability of an opening bracket (Papadimitriou & Jurafsky 2020); below 0.5, the depth has a finite mean (2.5)."""
 
 
 def zipf_parentheses(
@@ -35,8 +35,8 @@ def zipf_parentheses(
     innermost open pair by repeating its symbol; if no pair is open, it opens one. Pairs that are open at the end
     are not closed.
 
-    XferBench's program opens with a probability of 0.5 (it sets 0.4, but does not use it). Then the depth has no
-    finite mean: it grows as the square root of the length.
+    XferBench's program opens with a probability of 0.5 (it sets 0.4, but does not use it), at which the depth has no
+    finite mean: it grows with the square root of the length.
     """
     stream = _parentheses(num_symbols, rng, zipf_mandelbrot(num_types), open_probability)
     return _corpus(stream, grammar="zipf_parentheses", num_types=num_types, open_probability=open_probability)
@@ -52,9 +52,8 @@ def text_parentheses(
 ) -> Corpus:
     """Nested pairs whose symbols have the word frequencies of a text.
 
-    As `zipf_parentheses`, but with the frequencies of a natural text, as in Papadimitriou & Jurafsky (2020)
-    ("nesting parentheses" over the vocabulary of a language): a text or a corpus, see `unigrams`. Words beyond the
-    `num_types` most frequent ones are left out.
+    As `zipf_parentheses`, with the frequencies of a text or a corpus (see `unigrams`), as in Papadimitriou & Jurafsky
+    (2020) ("nesting parentheses" over the vocabulary of a language). Only the `num_types` most frequent words are used.
 
     Raises:
         ConfigError: If no text is given.

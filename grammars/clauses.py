@@ -1,8 +1,8 @@
-"""Transitive clauses: events of agent, patient and action, in word orders and with case markers of given shares.
+"""Transitive clauses: events of agent, patient and action, in word orders and with given shares of case markers.
 
 Such languages test the trade-off between word order and case marking in experiments with people (Fedzechkina et al.
 2017) and with neural agents (Lian et al. 2023, arXiv 2301.13083, NeLLCom), in which the verb is last and a marker
-follows the patient. A noun is the same word for agents and patients.
+follows the patient. Agents and patients have the same nouns.
 """
 
 from collections.abc import Mapping
@@ -54,7 +54,7 @@ class ClauseOptions:
     """Corruptions of the messages."""
 
     def __post_init__(self) -> None:
-        """Check probabilities and sizes; `ConfigError` if one is out of bounds."""
+        """Validate probabilities and sizes; raises `ConfigError`."""
         for name in ("marker", "agent_marker"):
             check_probability(name, getattr(self, name))
         for name, least in (("entities", 2), ("actions", 1)):
@@ -73,7 +73,7 @@ class ClauseOptions:
         return shares
 
     def __str__(self) -> str:
-        """The form used in signatures."""
+        """Text for signatures."""
         chain = "".join(
             f"+{step.name}{''.join(f',{key}:{value}' for key, value in step.options.items())}"
             for step in self.chain
@@ -92,7 +92,7 @@ def read_options(name: str, **sizes: int) -> ClauseOptions:
 
     Args:
         name: The grammar, its options after commas, and corruptions after plus signs.
-        **sizes: `entities` and `actions`, where the name does not give them.
+        **sizes: `entities` and `actions`, if the name does not give them.
 
     Raises:
         ConfigError: If an option is unknown or not valid.
@@ -138,11 +138,11 @@ def clauses(name: str, seed: int, **sizes: int) -> Corpus:
     ]
     order = np.searchsorted(np.cumsum(options.shares), places[0], side="right").clip(max=len(ORDERS) - 1)
     marked, agent_marked = places[1] < options.marker, places[2] < options.agent_marker
-    return _corpus(name, options, seed, events, _said(options, events, order, marked, agent_marked), {})
+    return _corpus(name, options, seed, events, _words(options, events, order, marked, agent_marked), {})
 
 
 def clause_variants(name: str, seed: int, **sizes: int) -> Corpus:
-    """All clauses that the grammar has for each event, with the column `weight`; see `clauses`."""
+    """All clauses of the grammar for each event, with the column `weight`; see `clauses`."""
     options = read_options(name, **sizes)
     events, messages, weights = all_events(options.entities, options.actions), [], []
     for order, marked, agent_marked in product(range(len(ORDERS)), (False, True), (False, True)):
@@ -150,7 +150,7 @@ def clause_variants(name: str, seed: int, **sizes: int) -> Corpus:
         weight *= options.agent_marker if agent_marked else 1 - options.agent_marker
         if weight > 0:
             every = np.ones(len(events), dtype=bool)
-            messages.append(_said(options, events, order * every, marked & every, agent_marked & every))
+            messages.append(_words(options, events, order * every, marked & every, agent_marked & every))
             weights.append(np.full(len(events), weight))
     rows = np.concatenate(messages)
     return _corpus(
@@ -167,7 +167,7 @@ def all_events(entities: int, actions: int) -> NDArray[np.int64]:
     return events
 
 
-def _said(
+def _words(
     options: ClauseOptions,
     events: NDArray[np.int64],
     order: NDArray[np.int64],
@@ -182,9 +182,9 @@ def _said(
         "v": verbs[:, None],
     }
     every = np.stack([np.concatenate([phrases[role] for role in each], axis=1) for each in ORDERS])
-    said: NDArray[np.int64] = every[order, np.arange(len(events))]
-    first = np.argsort(said < 0, axis=1, kind="stable")  # words move into the positions of absent markers
-    return np.take_along_axis(said, first, axis=1)
+    table: NDArray[np.int64] = every[order, np.arange(len(events))]
+    first = np.argsort(table < 0, axis=1, kind="stable")  # words move into the positions of absent markers
+    return np.take_along_axis(table, first, axis=1)
 
 
 def _corpus(
@@ -192,20 +192,20 @@ def _corpus(
     options: ClauseOptions,
     seed: int,
     events: NDArray[np.int64],
-    said: NDArray[np.int64],
+    table: NDArray[np.int64],
     columns: Mapping[str, NDArray[np.float64]],
 ) -> Corpus:
     """The corpus of clauses, with symbols from 1."""
     num_markers = 2 if options.agent_marker else 1 if options.marker else 0
     vocab_size = options.entities + options.actions + num_markers
-    lengths = (said >= 0).sum(1)
+    lengths = (table >= 0).sum(1)
     for length in np.unique(lengths).tolist() if options.chain else ():
         rows = lengths == length
         sizes = Geometry(
             num_attributes=length, num_values=options.actions, word_length=1, vocab_size=vocab_size
         )
-        said[rows, :length] = corrupted(
-            said[rows, :length], events[rows], sizes, options.chain, seed, f" of {length}"
+        table[rows, :length] = corrupted(
+            table[rows, :length], events[rows], sizes, options.chain, seed, f" of {length}"
         )
     names = [
         f"{attribute}={value}"
@@ -214,7 +214,7 @@ def _corpus(
     ]
     first = np.cumsum([0, *_sizes(options)[:-1]])
     return Corpus(
-        messages=Ragged.from_lengths((said[said >= 0] + 1).astype(np.int32), lengths),
+        messages=Ragged.from_lengths((table[table >= 0] + 1).astype(np.int32), lengths),
         meanings=events,
         attribute_names=ATTRIBUTES,
         concepts=Ragged.from_lengths(

@@ -1,8 +1,8 @@
 """ICY's corruptions: transformations of the messages of a concatenation grammar that obscure their composition.
 
-Each takes the messages of all meanings, with symbols from 0 and shape (num_meanings, message_length), and the meanings,
-(num_meanings, num_attributes), and returns new messages of the same shape (Perkins 2021, sections 3.1.3-3.1.6 and
-appendix H).
+Each function takes the messages of all meanings, with symbols from 0 and shape (num_meanings, message_length), and the
+meanings, (num_meanings, num_attributes), and returns new messages of the same shape (Perkins 2021, sections 3.1.3-3.1.6
+and appendix H).
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,10 +15,10 @@ from ecsuite.grammars.words import Symbols
 from ecsuite.runtime.errors import ConfigError
 
 WORKING_SET = 2**18
-"""Entries of projected messages that are computed at a time, so that they fit the processor cache."""
+"""Number of entries of projected messages computed at once, to fit the processor cache."""
 
 MAX_BLOCK = 1024
-"""Maximum number of different prefixes within a block of positions that is projected as one."""
+"""Maximum number of distinct contents of a block of positions that is projected as a whole."""
 
 MAX_PROJECTION = 2**27
 """Maximum number of entries of the projection matrix: 1 GiB."""
@@ -34,7 +34,7 @@ def permute(messages: Symbols, meanings: Meanings, geometry: Geometry, rng: np.r
 def rotate(messages: Symbols, meanings: Meanings, geometry: Geometry, rng: np.random.Generator) -> Symbols:
     """Replace symbols by their cumulative sum, modulo the vocabulary size (ROT, section 3.1.5).
 
-    Deterministic: nothing is drawn from `rng`.
+    Deterministic: `rng` is not used.
     """
     rotated = np.empty_like(messages)
     total = np.zeros(len(messages), dtype=np.int64)
@@ -61,7 +61,7 @@ def project(messages: Symbols, meanings: Meanings, geometry: Geometry, rng: np.r
             f"(at most {MAX_PROJECTION:,}): lower --word-length or --vocab-size"
         )
     matrix = rng.integers(2**32, size=(length, vocab_size, length, vocab_size), dtype=np.uint32) / 2.0**32
-    matrix = matrix.swapaxes(2, 3).reshape(length, vocab_size, width)  # an entry's symbol before its position
+    matrix = matrix.swapaxes(2, 3).reshape(length, vocab_size, width)  # symbols before positions
     blocks = list(_blocks(messages, matrix))
     projected = np.empty_like(messages)
     step = 1 + WORKING_SET // width
@@ -97,7 +97,7 @@ def _blocks(
 
 
 def _argmax(scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The symbol with the largest entry at each position, the lowest of ties; (messages, symbols, positions)."""
+    """The symbol with the largest entry at each position (ties: the lowest), from (messages, symbols, positions)."""
     best, symbols = scores[:, 0].copy(), np.zeros(scores[:, 0].shape, dtype=np.int64)
     for symbol in range(1, scores.shape[1]):
         symbols[scores[:, symbol] > best] = symbol
@@ -135,9 +135,9 @@ def add_pairs(
 ) -> Symbols:
     """Add the next word to each word, symbol by symbol modulo the vocabulary size (PAIRSUM, appendix G).
 
-    The next word of the last word is the first. Deterministic. The paper names this grammar in its tables and does
-    not define it; this is what its program does, except for the last word: with `last=program` the sum of the first and
-    the second word is added to it, as in the program, which works in place.
+    The first word is the next word of the last word. Deterministic. The paper names this grammar in its tables but does
+    not define it; we follow its program, except for the last word: the program, which works in place, adds the sum of
+    the first and the second word to it, as does `last=program`.
     """
     ahead = np.roll(messages, -geometry.word_length, axis=1).astype(np.int64)
     if last == "program" and geometry.num_attributes > 1:

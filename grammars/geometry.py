@@ -8,7 +8,7 @@ MAX_SYMBOLS = 2**30
 """Maximum number of symbols in all messages of a language, which are held in memory."""
 
 LIMITS = {"num_attributes": 30, "num_values": 2**30, "word_length": 10_000, "vocab_size": 2**31 - 1}
-"""Maximum of each size, so that nothing overflows."""
+"""Maximum of each size, to avoid integer overflow."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,5 +52,5 @@ class Geometry:
         return int(self.num_values**self.num_attributes)
 
     def __str__(self) -> str:
-        """The form used in signatures, such as `5x10|w4|V4`."""
+        """Text for signatures, such as `5x10|w4|V4`."""
         return f"{self.num_attributes}x{self.num_values}|w{self.word_length}|V{self.vocab_size}"

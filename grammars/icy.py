@@ -43,7 +43,7 @@ ALIASES = {
     "holistic": "hol",
     "wordpairsums": "pairsum",
 }
-"""Names in the paper's program, and the names of the registry."""
+"""Registry name by name in the paper's program."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -94,10 +94,10 @@ class ChainStep:
 
 
 def language(name: str, geometry: Geometry, seed: int, *, words: Symbols | None = None) -> GrammarLanguage:
-    """Make a language.
+    """Generate a language.
 
-    Each step has its own random generator, so that a seed has the same words in all grammars, and the same
-    permutation in `perm` and `rot+perm`.
+    Each step has its own random generator, so that all grammars with a seed have the same words, and `perm` and
+    `rot+perm` the same permutation.
 
     Args:
         name: `concat`, `perm`, `proj`, `rot`, `shufdet`, `shuf`, `pairsum`, `hol` or their names in the paper's
@@ -105,7 +105,7 @@ def language(name: str, geometry: Geometry, seed: int, *, words: Symbols | None 
             `shufdet,decides=first`, `pairsum,last=program`.
         geometry: Sizes of the language.
         seed: Seed of all random draws; at least 0.
-        words: Words to use in place of drawn ones, symbols from 0, (num_attributes, num_values, word_length).
+        words: Words instead of random words, symbols from 0, (num_attributes, num_values, word_length).
 
     Raises:
         ConfigError: If the grammar or an option is unknown, or the geometry has too few words.
@@ -163,11 +163,11 @@ def parse(name: str) -> list[ChainStep]:
     """Parse the name of a grammar into the steps of its chain, the base first.
 
     Raises:
-        ConfigError: If the grammar or an option is unknown, or a base is not the first of a chain.
+        ConfigError: If the grammar or an option is unknown, or a base is not the first step of a chain.
     """
     known = BASES | CORRUPTIONS
     steps: list[ChainStep] = []
-    typed = ""  # the last step, as the user wrote it
+    typed = ""  # the current step, as written by the user
     for part in re.split(r"[+,]", name):
         key, equals, value = (text.strip().lower() for text in part.partition("="))
         if equals and steps:
@@ -182,7 +182,7 @@ def parse(name: str) -> list[ChainStep]:
         look_up("grammar", key, known)
         if steps and key in BASES:
             raise ConfigError(
-                f"grammar {shown(name)}: {typed} makes messages, so it must be the first of a chain"
+                f"grammar {shown(name)}: {typed} generates messages, so it must be the first step of a chain"
             )
         if not steps and key not in BASES:
             steps.append(ChainStep(name="concat", options={}))
@@ -218,7 +218,7 @@ def majority_accuracy(messages: NDArray[np.integer]) -> float:
 
 
 def _text(chain: list[ChainStep], *, all_options: bool) -> str:
-    """A chain as text: as users write it, or with all options, as in signatures."""
+    """A chain as text, in the form of names or, with all options, of signatures."""
     texts = []
     for step in chain[1:] if chain[0].name == "concat" and chain[1:] else chain:
         shown = [

@@ -1,4 +1,4 @@
-"""`make_corpus`: makes the corpus of any grammar by name, with or without meanings."""
+"""`make_corpus`: generates the corpus of any grammar by name, with or without meanings."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -36,10 +36,10 @@ def make_corpus(
     num_symbols: int | None = None,
     text: Path | None = None,
 ) -> Corpus:
-    """Make the corpus of a grammar: a pure function of its arguments and the text.
+    """Generate the corpus of a grammar: a pure function of its arguments and the text.
 
     A language with meanings (see `icy.language`) has one message for each meaning. A baseline has no meanings
-    and `num_symbols` symbols. None stands for the default; arguments that a grammar does not use must be None.
+    and `num_symbols` symbols. None: the default. Arguments that a grammar does not use must be None.
 
     Args:
         name: A grammar, with options after commas: `shufdet,decides=first`, `rot+perm`, `regular,runs=5`,
@@ -70,7 +70,7 @@ def make_corpus(
         _refuse(NAME, "has words of one symbol", {"word_length": word_length, "vocab_size": vocab_size})
         _refuse(NAME, "has one message for each event", {"num_symbols": num_symbols, "text": text})
         if num_attributes not in (None, len(ATTRIBUTES)):
-            raise ConfigError(f"--num-attributes: {NAME} is about {', '.join(ATTRIBUTES)}: leave it out")
+            raise ConfigError(f"--num-attributes: {NAME} has {', '.join(ATTRIBUTES)}: leave it out")
         return clauses(name, seed, **sizes)
     if first.lower() in BASELINES:
         _refuse(first, "has no meanings", of_meanings)
@@ -132,7 +132,7 @@ def _between(option: str, value: int, maximum: int) -> int:
 
 
 def _refuse(name: str, reason: str, settings: Mapping[str, object]) -> None:
-    """Raise an error if a setting is given that a grammar does not use."""
+    """Raise if a setting is given that a grammar does not use."""
     for key, value in settings.items():
         if value is not None:
             raise ConfigError(f"{name} {reason}: leave out --{key.replace('_', '-')}")

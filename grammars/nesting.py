@@ -7,12 +7,12 @@ from ecsuite.runtime.errors import ConfigError
 
 
 def depths(opens: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Number of open brackets before each step, and after the last one.
+    """Number of open brackets before each step, and after the last step.
 
-    A step opens or closes a bracket, as proposed; if none is open, it opens one in any case (a forced step).
+    A step opens or closes a bracket as proposed; if no bracket is open, it always opens one (a forced step).
 
-    In terms of the walk that follows all proposals: each forced step raises the depth by two above the walk, and
-    occurs when the walk first reaches -1, -3, -5, …
+    Compared with the walk that follows all proposals, each forced step raises the depth by two; forced steps occur
+    when the walk first reaches -1, -3, -5, …
 
     Args:
         opens: Whether each step is proposed to open a bracket, shape (num_steps,).
@@ -28,14 +28,14 @@ def depths(opens: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def close_innermost(depth: NDArray[np.int64], opened: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The bracket that each step opens or closes, if brackets nest: the innermost open one is closed.
+    """The bracket that each step opens or closes, if brackets nest: the innermost open bracket is closed.
 
     At any level a bracket must be closed before the next one opens. So if steps are sorted by level, each closing
     step directly follows the step that opened its bracket.
 
     Args:
         depth: As `depths` returns it, shape (num_steps + 1,).
-        opened: The bracket that a step opens if it opens one, shape (num_steps,).
+        opened: The bracket that a step would open, shape (num_steps,).
 
     Returns:
         The brackets that are opened or closed, shape (num_steps,).
@@ -54,7 +54,7 @@ def close_innermost(depth: NDArray[np.int64], opened: NDArray[np.int64]) -> NDAr
 def close_any(
     depth: NDArray[np.int64], opened: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """As `close_innermost`, but brackets may cross: the closed one is drawn uniformly from the open ones."""
+    """As `close_innermost`, but brackets may cross: the closed bracket is drawn uniformly from the open brackets."""
     closes = (depth[1:] < depth[:-1]).tolist()
     chosen = rng.integers(np.maximum(depth[:-1], 1)).tolist()
     stream = opened.tolist()
@@ -71,10 +71,10 @@ def close_any(
 
 
 def check_probability(name: str, value: float, below: float = float("inf")) -> None:
-    """Check that an option is a probability.
+    """Validate a probability.
 
     Raises:
-        ConfigError: If it is not between 0 and 1, or not below `below`.
+        ConfigError: If the value is not between 0 and 1, or not below `below`.
     """
     if not (0 <= value <= 1 and value < below):
         expected = "0 to 1" if below > 1 else f"at least 0 and below {below:g}"

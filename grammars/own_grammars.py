@@ -1,4 +1,4 @@
-"""Users' own functions and classes as grammars: they get all meanings and return a message for each."""
+"""Users' functions and classes as grammars: they get all meanings and return a message for each meaning."""
 
 from dataclasses import replace
 
@@ -16,22 +16,22 @@ from ecsuite.runtime.errors import CorpusError, PartError
 OWN = Registry(word="grammar", parts={})
 """Grammars from users' files; see `ecsuite.grammars.making` for the built-in ones."""
 VERSION = 1
-"""Increased whenever the same function and arguments would give another corpus than before."""
+"""Increased whenever the same function and arguments would give another corpus."""
 
 
 def own_corpus(kind: str, geometry: Geometry, seed: int) -> Corpus:
-    """Make the corpus of a grammar from a user's file.
+    """Generate the corpus of a grammar from a user's file.
 
     Args:
         kind: Its name, such as `./mine.py:my_grammar` or `./mine.py:MyGrammar,flip=0.1`. It is called as
-            `function(meanings, rng, geometry)`, or with fewer of these, and returns a list of symbols from 1 for each
-            meaning.
+        `function(meanings, rng, geometry)`, or with fewer arguments, and returns a list of symbols from 1 for each
+        meaning.
         geometry: Sizes of the language.
         seed: Seed of `rng`, a `numpy.random.Generator`.
 
     Raises:
         UntrustedError: If no command, config or caller named the file.
-        ConfigError: If the file can't be imported, an option is not valid, or the function returns no such list.
+        ConfigError: If the file can't be imported, an option is not valid, or the function returns something else.
     """
     function, options = own_function(OWN, kind)
     source, _, named = kind.partition(":")
@@ -47,7 +47,7 @@ def own_corpus(kind: str, geometry: Geometry, seed: int) -> Corpus:
     except CorpusError as error:
         raise PartError(f"{place}: {error}") from None
     if messages.values.min(initial=1) < 1:
-        raise PartError(f"{place}: symbols are counted from 1; 0 is EOS")
+        raise PartError(f"{place}: expected symbols of at least 1; 0 is EOS")
     details = {**options, "seed": seed, "code": own_code.checksum(source)[:12], "v": VERSION}
     signature = "|".join([name, str(geometry), *(f"{key}:{value}" for key, value in details.items())])
     language = GrammarLanguage(

@@ -1,4 +1,4 @@
-"""The grammars by name. A new grammar is a function and a line here; functions are imported when they are used."""
+"""Grammars by name. A new grammar is a function and an entry here; functions are imported on first use."""
 
 from ecsuite.parts.registry import Registry
 
@@ -12,7 +12,7 @@ BASES = {
         "Draw a random message for each meaning, (num_meanings, message_length) (HOL, section 3.1.2).",
     ),
 }
-"""Grammars that make messages: the first step of a chain; concat if none is given."""
+"""Grammars that generate messages: the first step of a chain, by default concat."""
 
 CORRUPTIONS = {
     "perm": (
@@ -84,7 +84,7 @@ BASELINES = {
         "Independent symbols from the uniform distribution: no structure to learn.",
     ),
 }
-"""Grammars without meanings: called as `function(num_symbols, rng, num_types=…)`; each has its own further options."""
+"""Grammars without meanings: called as `function(num_symbols, rng, num_types=…)`; each has further options."""
 
 GRAMMARS = Registry(word="grammar", parts={**BASES, **CORRUPTIONS, **SENTENCES, **BASELINES})
 """All grammars; see `make_corpus`."""

@@ -25,8 +25,8 @@ def dyck(
 
     Each kind has an opening and a closing symbol: bracket k of n is opened by k and closed by n + k. At an
     `open_probability` of 0.5 the sentence length has no finite mean (half of the sentences have two symbols);
-    above, some sentences never end. It is the probability that a step inside a sentence opens a bracket rather than
-    closes one.
+    above 0.5, some sentences never end. `open_probability` is the probability that a step inside a sentence opens a
+    bracket instead of closing one.
 
     Raises:
         ConfigError: If `num_types` is below 2, or `open_probability` is not a probability.
@@ -40,7 +40,7 @@ def shuffle_dyck(
 ) -> Corpus:
     """Brackets of many kinds that may cross: a sentence ends when no bracket is open.
 
-    As `dyck`, but any of the open brackets is closed, with equal probability: each kind alone is balanced.
+    As `dyck`, but each open bracket is equally likely to be closed: each kind by itself is balanced.
     """
     depth, opened = _brackets(num_symbols, rng, num_types, open_probability)
     return _bracketed("shuffle_dyck", depth, close_any(depth, opened, rng), num_types, open_probability)
@@ -57,7 +57,7 @@ def regular(
     """Sentences of ten symbols, each repeated once or more: the regular language s1+ s2+ … s10+.
 
     The symbols of each sentence, `runs` without repetitions, are drawn independently from the whole vocabulary;
-    `repeat_probability` is the probability of one more repetition of a symbol.
+    `repeat_probability` is the probability of each further repetition of a symbol.
 
     Raises:
         ConfigError: If `runs` is not from 1 to `MAX_RUNS`, or `repeat_probability` is not at least 0 and below 1.
@@ -94,7 +94,7 @@ def bag_of_words(
 def _brackets(
     num_symbols: int, rng: np.random.Generator, num_types: int, open_probability: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Depth before each step and after the last, and the kind of bracket of each step that opens one."""
+    """Depth before each step and after the last step, and the kind of bracket of each opening step."""
     check_probability("open_probability", open_probability)
     if num_types < 2:
         raise ConfigError(f"brackets: expected at least 2 symbols, got {num_types}: raise --vocab-size")
@@ -113,7 +113,7 @@ def _bracketed(
 def _sentences(
     grammar: str, symbols: NDArray[np.int64], begins: NDArray[np.bool_], options: dict[str, float]
 ) -> Corpus:
-    """Split a stream into sentences; `begins` is true at the first symbol of each; both (num_symbols,)."""
+    """Split a stream into sentences; `begins` is true at the first symbol of each sentence; both (num_symbols,)."""
     offsets = np.append(np.flatnonzero(begins), len(symbols))
     messages = Ragged(symbols.astype(np.int32), offsets)
     return Corpus(messages=messages, metadata={"grammar": grammar, **options})

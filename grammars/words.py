@@ -13,7 +13,7 @@ from ecsuite.grammars.geometry import Geometry
 from ecsuite.runtime.errors import ConfigError
 
 Symbols = NDArray[Any]
-"""Symbols in the smallest integer type that holds them."""
+"""Symbols in the smallest sufficient integer type."""
 
 IID_FROM = 1000
 """Random messages are drawn independently if there are at least this many possible messages per meaning."""
@@ -86,7 +86,7 @@ def draw_messages(geometry: Geometry, rng: np.random.Generator) -> Symbols:
     """Draw a random message for each meaning, (num_meanings, message_length) (HOL, section 3.1.2).
 
     If there are fewer than a thousand possible messages per meaning, all messages are different. Otherwise they are
-    drawn independently, as in the paper's program; then two are very rarely equal.
+    drawn independently, as in the paper's program, and are very rarely equal.
 
     Raises:
         ConfigError: If there are fewer messages than meanings.
@@ -95,8 +95,8 @@ def draw_messages(geometry: Geometry, rng: np.random.Generator) -> Symbols:
     num_messages = vocab_size**length
     if num_messages < num_meanings:
         raise ConfigError(
-            f"{num_meanings:,} meanings need as many different messages, but messages of {length} symbols over "
-            f"{vocab_size} make only {num_messages:,}: raise --word-length or --vocab-size"
+            f"{num_meanings:,} meanings need {num_meanings:,} different messages, but messages of {length} "
+            f"symbols over {vocab_size} make only {num_messages:,}: raise --word-length or --vocab-size"
         )
     if num_messages >= IID_FROM * num_meanings:
         return rng.integers(vocab_size, size=(num_meanings, length), dtype=symbol_type(vocab_size))

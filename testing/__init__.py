@@ -1,4 +1,4 @@
-"""Conformance checks: properties with which a user's part works wherever a built-in one does.
+"""Conformance checks: properties that a user's part needs to work like a built-in part.
 
     import pytest
     from ecsuite.testing import checks
@@ -7,7 +7,7 @@
     def test_noisy_channel(check):
         check()
 
-`ecsuite check ./noisy.py:NoisyChannel` prints the same as a table.
+`ecsuite check ./noisy.py:NoisyChannel` prints the results as a table.
 """
 
 import inspect
@@ -78,7 +78,7 @@ SIGNS = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A property that a part must have. Calling it raises an exception if the part lacks it."""
+    """A required property of a part. Calling it raises an exception if the part lacks the property."""
 
     statement: str
     """The property, as a sentence."""
@@ -94,7 +94,7 @@ class Check:
 
 
 def bound(functions: Iterable[Callable[[Subject], None]], make: Callable[[], Subject]) -> list[Check]:
-    """A check of each function, called with the result of `make`; the statement is the function's docstring."""
+    """A check for each function, called with the result of `make`; the statement is its docstring."""
 
     def run(function: Callable[[Subject], None]) -> None:
         function(make())
@@ -123,7 +123,7 @@ def option_checks(registry: Registry, name: str, call: Callable[[Callable[..., A
 
 
 def watched(options: Any, read: set[str]) -> Any:
-    """Copy of options that records the names of the options read."""
+    """A copy of options that records which options are read."""
     names = {option.name for option in fields(options)}
 
     class Watched(type(options)):  # type: ignore[misc]
@@ -151,12 +151,12 @@ def kind_of(name: str) -> str:
     """The kind of a part in a file, from its attributes and arguments; see `SIGNS`.
 
     Raises:
-        ConfigError: If the part is in no file.
+        ConfigError: If the name has no part of the file.
     """
     if name.endswith(".py"):
         raise ConfigError(f"{name}: expected a part of this file, such as {name}:Noisy")
     if not own_code.is_foreign(name):
-        raise ConfigError(f"{name}: say what it is with --kind: {', '.join(KINDS)}")
+        raise ConfigError(f"{name}: unknown kind of part, add --kind: {', '.join(KINDS)}")
     own_code.trust([name.partition(",")[0]])
     made = own_code.named(name.partition(",")[0])
     arguments = inspect.signature(made).parameters
@@ -200,7 +200,7 @@ def run(check: Check) -> CheckOutcome:
     try:
         check()
     except Exception as error:
-        told = own_code.error_in_part(error) or f"{type(error).__name__}: {error}"
-        said = str(error) if isinstance(error, AssertionError) else str(told)
-        return CheckOutcome(check=check, problem=" ".join(said.split())[:300])
+        report = own_code.error_in_part(error) or f"{type(error).__name__}: {error}"
+        text = str(error) if isinstance(error, AssertionError) else str(report)
+        return CheckOutcome(check=check, problem=" ".join(text.split())[:300])
     return CheckOutcome(check=check, problem=None)

@@ -40,7 +40,7 @@ from ecsuite.testing import Check, bound, require, watched
 from ecsuite.testing.trial import SOCIETIES, Trial, gradients, play, same, scratch_folder
 
 ALONE = 1e-3
-"""Maximum relative difference of the loss of a round alone and in a batch, from another order of sums."""
+"""Maximum relative difference of the loss of a round alone and in a batch, due to the order of sums."""
 TOLERANCE = 0.1
 """Maximum difference of the loss between bf16 and fp32, in nats and as a share of the loss."""
 
@@ -60,10 +60,10 @@ def part_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
 
 
 def options_survive_yaml(trial: Trial) -> None:
-    """Its options are unchanged after they were written to YAML and read again."""
+    """Its options are unchanged after writing them to YAML and reading them again."""
     written = load_yaml(trial.experiment.to_yaml())
     again = from_tree(written, CONFIG)
-    require(again == trial.experiment, f"written {trial.part.options}, read another")
+    require(again == trial.experiment, f"{trial.part.options} changes in YAML")
 
 
 def every_option_is_read(trial: Trial) -> None:
@@ -83,14 +83,14 @@ def every_option_is_read(trial: Trial) -> None:
 
 
 def training_repeats(trial: Trial) -> None:
-    """Equal seeds give equal weights, logs and corpora, whatever was drawn before."""
+    """Equal seeds give equal weights, logs and corpora, independent of earlier draws."""
     with scratch_folder() as folder:
         for name in ("first", "second"):
             _scramble(name)
             trial.train(folder / name)
         for file in (CORPUS, RunFolder(folder).checkpoint(6).name):
             contents = [(folder / name / file).read_bytes() for name in ("first", "second")]
-            require(contents[0] == contents[1], f"{file} differs between two runs of one seed")
+            require(contents[0] == contents[1], f"{file} differs between two runs with the same seed")
 
 
 def training_resumes(trial: Trial) -> None:
@@ -102,11 +102,11 @@ def training_resumes(trial: Trial) -> None:
         trial.train(folder / "parts", resume=True)
         for file in (CORPUS, RunFolder(folder).checkpoint(6).name):
             contents = [(folder / name / file).read_bytes() for name in ("whole", "parts")]
-            require(contents[0] == contents[1], f"{file} differs after a run was stopped and continued")
+            require(contents[0] == contents[1], f"{file} differs after a run was stopped and resumed")
 
 
 def draws_come_from_the_generator(trial: Trial) -> None:
-    """It draws from the generator that it gets as argument, and not from a global one."""
+    """It draws from the generator that it gets as argument, not from a global generator."""
     world = trial.world()
     game, batch = trial.game(world), world.batch("train", 0)
     for mode in ("train", "sample", "greedy"):
@@ -116,11 +116,11 @@ def draws_come_from_the_generator(trial: Trial) -> None:
             before = _global_states()
             found.append(play(game, batch, mode).message)
             require(before == _global_states(), f"a global generator was used in mode {mode}")
-        require(same(*found), f"mode {mode} gives other messages when a global seed is another")
+        require(same(*found), f"mode {mode}: messages change with a global seed")
 
 
 def greedy_is_deterministic(trial: Trial) -> None:
-    """The most likely messages and their scores are always the same."""
+    """The most likely messages and their scores are deterministic."""
     world = trial.world()
     game, batch = trial.game(world), world.batch("valid", 0)
     first, second = play(game, batch, "greedy"), play(game, batch, "greedy")
@@ -128,16 +128,16 @@ def greedy_is_deterministic(trial: Trial) -> None:
     require(same(dict(first.measures), dict(second.measures)), "two calls gave different measures")
 
 
-def nothing_is_kept_between_batches(trial: Trial) -> None:
-    """Messages and measures of a batch do not depend on the batches before."""
+def batches_are_independent(trial: Trial) -> None:
+    """Messages and measures of a batch do not depend on earlier batches."""
     world = trial.world()
     game = trial.game(world)
     for mode in ("train", "greedy"):
         first = play(game, world.batch("valid", 0), mode)
         play(game, world.batch("train", 1), mode)
         again = play(game, world.batch("valid", 0), mode)
-        require(same(first.message, again.message), f"mode {mode}: other messages after another batch")
-    require(same(dict(first.measures), dict(again.measures)), "other measures after another batch")
+        require(same(first.message, again.message), f"mode {mode}: messages change after another batch")
+    require(same(dict(first.measures), dict(again.measures)), "measures change after another batch")
 
 
 def messages_are_well_formed(trial: Trial) -> None:
@@ -152,15 +152,15 @@ def messages_are_well_formed(trial: Trial) -> None:
 
 
 def parts_of_messages_agree(trial: Trial) -> None:
-    """The symbols, ends and length of a message agree, also as the receiver gets it in training."""
+    """The symbols, ends and length of a message agree, also for the receiver in training."""
     world = trial.world()
     game = trial.game(world)
-    said = play(game, world.batch("train", 0), "train").message
+    sent = play(game, world.batch("train", 0), "train").message
     noise = noise_generator(0, "check", 1, game.device)
     for message, words in (
-        (said, "as it is said"),
-        (game.channel.received(said, noise), "as the receiver gets it"),
-        (said.with_all_ends(), "with all ends"),
+        (sent, "as sent"),
+        (game.channel.received(sent, noise), "as received"),
+        (sent.with_all_ends(), "with all ends"),
     ):
         fault = fault_of_message(message, game.channel)
         require(fault is None, f"a message of training, {words}: {fault}")
@@ -171,18 +171,18 @@ def rounds_do_not_depend_on_each_other(trial: Trial) -> None:
     world = trial.world()
     game, batch = trial.game(world).eval(), world.batch("valid", 0)
     with torch.no_grad():
-        said = game.speaker.generate_message(batch, "greedy", None)
-        given = said if game.channel.is_of_values else of_all_lengths(game.channel, len(batch))
+        message = game.speaker.generate_message(batch, "greedy", None)
+        given = message if game.channel.is_of_values else messages_of_all_lengths(game.channel, len(batch))
         losses = game.understand(given, *game.round_parts(batch), mode="greedy", generator=None).loss
         for row in range(len(batch)):
             alone = batch.take(np.array([row]))
             again = game.speaker.generate_message(alone, "greedy", None)
             require(
-                same_symbols(row_of(said, row), again),
-                f"round {row} alone has another message than in a batch",
+                same_symbols(message_of_row(message, row), again),
+                f"round {row} has different messages alone and in a batch",
             )
             parts = game.round_parts(alone)
-            loss = game.understand(row_of(given, row), *parts, mode="greedy", generator=None).loss
+            loss = game.understand(message_of_row(given, row), *parts, mode="greedy", generator=None).loss
             difference = float((loss - losses[row]).abs())
             require(
                 difference <= ALONE * max(1.0, float(losses[row].abs())),
@@ -191,7 +191,7 @@ def rounds_do_not_depend_on_each_other(trial: Trial) -> None:
 
 
 def societies_train(trial: Trial) -> None:
-    """In societies, and with generations that learn, runs repeat and resume to the same weights and corpus."""
+    """In societies and with generations, repeated and resumed runs end with the same weights and corpus."""
     generations, several, shared = SOCIETIES
     for choices in ((generations, several), (shared,)):
         for settings in choices:
@@ -256,9 +256,10 @@ def bf16_agrees(trial: Trial) -> None:
         ]
         difference = abs(losses[0] - losses[1])
         near = difference <= TOLERANCE * max(1.0, abs(losses[0]))
-        # A symbol whose logit is nearly that of another may be another in bf16.
+        # Symbols with nearly equal logits may be exchanged in bf16.
         require(
-            near or mode == "greedy", f"mode {mode}: the loss is {losses[1]:.4f}, in fp32 {losses[0]:.4f}"
+            near or mode == "greedy",
+            f"mode {mode}: the loss is {losses[1]:.4f}, in fp32 {losses[0]:.4f}",
         )
 
 
@@ -281,12 +282,12 @@ def choices_are_what_is_measured(trial: Trial) -> None:
         return
     candidates, truth = game.round_parts(batch)
     with torch.no_grad():
-        said = game.speaker.generate_message(batch, "greedy", None)
-        played = game.understand(said, candidates, truth, mode="greedy", generator=None)
+        message = game.speaker.generate_message(batch, "greedy", None)
+        played = game.understand(message, candidates, truth, mode="greedy", generator=None)
         chosen = choose(game.task.choices(played.answer), None).chosen
     are_right = right_parts(chosen, truth).all(-1)
     others = int((are_right != (played.measures["accuracy"] > ALL_RIGHT)).sum())
-    require(not others, f"in {others} of {len(batch)} rounds choices and accuracy say another thing")
+    require(not others, f"in {others} of {len(batch)} rounds choices and accuracy disagree")
 
 
 def can_be_sent_to_a_worker(trial: Trial) -> None:
@@ -310,7 +311,7 @@ ALL = (
 AGENTS = (
     draws_come_from_the_generator,
     greedy_is_deterministic,
-    nothing_is_kept_between_batches,
+    batches_are_independent,
     messages_are_well_formed,
     parts_of_messages_agree,
     rounds_do_not_depend_on_each_other,
@@ -330,7 +331,7 @@ def _own_parameters(game: nn.Module, own: nn.Module | None) -> list[tuple[str, A
 
 
 def _scramble(text: str) -> None:
-    """Give every global generator another state."""
+    """Change the state of every global generator."""
     seed = sum(text.encode())
     random.seed(seed)
     np.random.seed(seed)
@@ -350,17 +351,15 @@ def world_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
 
 
 def batches_are_pure(trial: Trial) -> None:
-    """A batch depends on the seed, the split and its number alone."""
+    """A batch depends on the seed, the split and its number only."""
     first, second = trial.world(), trial.world()
     for split in first.splits:
         last = second.batch(split, 1)
         require(
             _equal_batches(first.batch(split, 0), second.batch(split, 0)),
-            f"{split}: batch 0 is not always the same",
+            f"{split}: batch 0 is not reproducible",
         )
-        require(
-            _equal_batches(first.batch(split, 1), last), f"{split}: batch 1 depends on what was drawn before"
-        )
+        require(_equal_batches(first.batch(split, 1), last), f"{split}: batch 1 depends on earlier draws")
 
 
 def batches_differ(trial: Trial) -> None:
@@ -390,14 +389,14 @@ def meanings_are_described(trial: Trial) -> None:
     world = trial.world()
     for batch in world.corpus_batches(8):
         description = world.describe(batch)
-        require(len(description.meanings) == len(batch), "not as many meanings as rounds")
+        require(len(description.meanings) == len(batch), "the numbers of meanings and rounds differ")
         if description.concepts is not None:
             largest = description.concepts.values.max(initial=-1)
             require(largest < len(description.concept_names), "a concept has no name")
 
 
 def _equal_batches(first: Batch, second: Batch) -> bool:
-    """Whether two batches are the same."""
+    """Whether two batches are equal."""
     return all(same(getattr(first, each.name), getattr(second, each.name)) for each in fields(Batch))
 
 
@@ -410,7 +409,7 @@ WORLDS = (
 )
 
 
-def of_all_lengths(channel: Channel, number: int) -> Message:
+def messages_of_all_lengths(channel: Channel, number: int) -> Message:
     """Messages of random symbols of a channel with a vocabulary, of all possible lengths."""
     generator = torch.Generator().manual_seed(0)
     num_steps = channel.max_len + channel.has_eos
@@ -422,7 +421,7 @@ def of_all_lengths(channel: Channel, number: int) -> Message:
     return Message(symbols=ids, ends=None, length=lengths.float())
 
 
-def row_of(message: Message, row: int) -> Message:
+def message_of_row(message: Message, row: int) -> Message:
     """One message of a batch, without padding."""
     symbols = message.symbols[:, row : row + 1]
     if not symbols.is_floating_point():
@@ -434,4 +433,4 @@ def same_symbols(first: Message, second: Message) -> bool:
     """Whether two messages are equal; values are compared up to rounding."""
     if first.symbols.is_floating_point():
         return torch.allclose(first.symbols, second.symbols, atol=OF_VALUES)
-    return torch.equal(first.symbols, row_of(second, 0).symbols)
+    return torch.equal(first.symbols, message_of_row(second, 0).symbols)

@@ -31,7 +31,7 @@ from ecsuite.testing.trial import SHARED, SOCIETIES, Trial, scratch_folder
 SYMBOLS, ATTRIBUTES, VALUES = 6, 2, 4
 OPTIONS = Options()
 SMALLEST = "xferbench,preset=nano"
-"""The configuration of XferBench that is checked."""
+"""The checked configuration of XferBench."""
 NUM_SHUFFLES = 5
 """Permutations whose median must lie in the range of a chance level."""
 
@@ -40,11 +40,12 @@ def metric_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
     """Checks of a metric of a corpus. See `ecsuite.testing.checks`.
 
     Raises:
-        ConfigError: If the metric asks the agents of a run.
+        ConfigError: If the metric needs the agents of a run.
     """
     if find_metric(name).shared.needs_agents:
         raise ConfigError(
-            f"{name}: asks the agents of a run, and is not checked by a corpus: ecsuite score RUN --metrics {name}"
+            f"{name}: needs the agents of a run, so it cannot be checked on a corpus: "
+            f"ecsuite score RUN --metrics {name}"
         )
     name = SMALLEST if name == "xferbench" else name
     own = option_checks(METRICS, name, lambda function: called(function, language(), OPTIONS))
@@ -119,7 +120,7 @@ def order_does_not_matter(metric: Metric) -> None:
 
 
 def degenerate_corpora_have_reasons(metric: Metric) -> None:
-    """On degenerate corpora it gives finite values, or none with a reason."""
+    """On degenerate corpora it gives finite values, or no value with a reason."""
     for name, corpus in DEGENERATE.items():
         try:
             scores = metric(corpus, OPTIONS)
@@ -133,9 +134,7 @@ def scores_are_json(metric: Metric) -> None:
     """Its scores are JSON, with a signature and a description."""
     for score in metric(language(), OPTIONS):
         json.dumps(score.to_json(), allow_nan=False)
-        require(
-            bool(score.signature) and bool(score.about), f"{score.name}: no signature, or no word about it"
-        )
+        require(bool(score.signature) and bool(score.about), f"{score.name}: no signature or no description")
 
 
 def values_are_within_bounds(metric: Metric) -> None:
@@ -157,7 +156,7 @@ def intervals_hold_the_value(metric: Metric) -> None:
             require(score.ci95[0] <= score.ci95[1], f"{score.name}: {score.ci95}")
 
 
-def chance_level_is_that_of_shuffles(metric: Metric) -> None:
+def chance_level_agrees_with_permutations(metric: Metric) -> None:
     """Its chance level, if it has one, is the level of shuffled meanings."""
     corpus = language()
     levels: dict[bool, dict[str, tuple[float, float]]] = {}
@@ -169,7 +168,7 @@ def chance_level_is_that_of_shuffles(metric: Metric) -> None:
         meanings_of(corpus),
     )
     distinct, unit = np.unique(meanings, axis=0, return_inverse=True)
-    # Meanings are exchanged with all their messages, or message by message, as the chance level says.
+    # Meanings are permuted with all their messages or message by message, depending on the chance level.
     for is_whole in levels:
         rng = np.random.default_rng(2)
         shuffled = [
@@ -178,8 +177,8 @@ def chance_level_is_that_of_shuffles(metric: Metric) -> None:
             )
             for _ in range(NUM_SHUFFLES)
         ]
-        with few_draws():  # only the values are read, not their own chance levels
-            # Where the null distribution is of another value than the score, such as an estimate, that one is compared.
+        with few_draws():  # only the values are read, not chance levels
+            # If the null distribution is of another value than the score, such as an estimate, compare that value.
             found = [{score.name: _compared(score) for score in metric(each, OPTIONS)} for each in shuffled]
         for name, (low, high) in levels[is_whole].items():
             middle = float(np.median([values[name] for values in found]))
@@ -205,7 +204,7 @@ METRIC = (
     scores_are_json,
     intervals_hold_the_value,
     values_are_within_bounds,
-    chance_level_is_that_of_shuffles,
+    chance_level_agrees_with_permutations,
 )
 
 
@@ -215,7 +214,7 @@ def _values(metric: Metric, corpus: Corpus) -> dict[str, Any]:
 
 
 def _compared(score: Score) -> float:
-    """The value that is compared with the chance level."""
+    """The value to compare with the chance level."""
     compared = None if score.chance is None else score.chance.compared
     value = score.value if compared is None else compared
     return float("nan") if value is None else float(value)
@@ -237,22 +236,22 @@ def grammar_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]
     own = option_checks(
         OWN, name, lambda function: called(function, all_meanings(geometry), stream(0, "check"), geometry)
     )
-    return [*bound(GRAMMAR, lambda: partial(made, name)), *own]
+    return [*bound(GRAMMAR, lambda: partial(small_language, name)), *own]
 
 
-def made(name: str, seed: int) -> Corpus:
+def small_language(name: str, seed: int) -> Corpus:
     """A small language of the grammar."""
     return make_corpus(name, seed=seed, num_attributes=3, num_values=4)
 
 
 def a_seed_gives_the_same_language(make: Callable[[int], Corpus]) -> None:
-    """Equal seeds give equal messages, whatever was drawn before."""
+    """Equal seeds give equal messages, independent of earlier draws."""
     np.random.seed(1)
     first = make(0)
     np.random.seed(2)
     make(1)
     again = make(0)
-    require(_equal_messages(first, again), "two calls with one seed differ")
+    require(_equal_messages(first, again), "two calls with the same seed differ")
 
 
 def every_meaning_has_a_message(make: Callable[[int], Corpus]) -> None:
@@ -268,7 +267,7 @@ def the_language_says_something(make: Callable[[int], Corpus]) -> None:
     """Messages of different meanings are not all equal."""
     corpus = make(0)
     distinct = {tuple(corpus.messages[index].tolist()) for index in range(len(corpus.messages))}
-    require(len(distinct) > 1, "all meanings have one message")
+    require(len(distinct) > 1, "all meanings have the same message")
 
 
 def the_signature_names_the_seed(make: Callable[[int], Corpus]) -> None:
@@ -291,7 +290,7 @@ def agents_can_be_taught_it(make: Callable[[int], Corpus]) -> None:
             f"channel.max_len={corpus.messages.lengths.max()}",
         )
         taught = f"{{language: {folder / 'language'}, epochs: 1}}"
-        trial = Trial.of("world", "attributes", ["training.num_examples=32"])  # six steps, two of them taught
+        trial = Trial.of("world", "attributes", ["training.num_examples=32"])  # six steps, two teach
         settings = [f"world={world}", *channel, f"sender.taught={taught}", f"receiver.taught={taught}"]
         trial = replace(trial, experiment=override(trial.experiment, settings))
         for society in ((), SOCIETIES[1], SHARED):

@@ -38,7 +38,7 @@ def play_checks(kind: str, name: str, settings: Sequence[str]) -> list[Check]:
 
 
 def gives_a_corpus(trial: Trial) -> None:
-    """It makes a corpus at its end, and finite figures under the names that it declares."""
+    """It produces a corpus at its end, and finite figures with the names that it declares."""
     with scratch_folder() as folder:
         result = trial.train(folder / "run")
         require(len(read_corpus(folder / "run").messages) > 0, "its corpus has no messages")
@@ -73,7 +73,7 @@ def participant_checks(kind: str, name: str, settings: Sequence[str]) -> list[Ch
     return bound((*PARTICIPANTS, *(BACKENDS if kind == "backend" else ())), lambda: trial)
 
 
-def is_asked_and_remembered(trial: Trial) -> None:
+def answers_are_recorded(trial: Trial) -> None:
     """Its answers are allowed, and recorded in the rounds of the run."""
     with scratch_folder() as folder:
         trial.train(folder / "run")
@@ -83,25 +83,25 @@ def is_asked_and_remembered(trial: Trial) -> None:
     require(len(lines) == play.num_rounds * trial.experiment.training.num_epochs, "rounds are missing")
 
 
-def knows_what_it_was_told(trial: Trial) -> None:
+def memory_is_restored(trial: Trial) -> None:
     """Its memory follows from the rounds: restored from them, it continues in the same way."""
     first, second = trial.play(), trial.play()
     first.train_step(0)
     second.restore(first.state())
     first.train_step(1)
     second.train_step(1)
-    require(bool(first.state()["rounds"].equal(second.state()["rounds"])), "it goes on otherwise")
+    require(bool(first.state()["rounds"].equal(second.state()["rounds"])), "it continues differently")
 
 
-def answers_are_kept(trial: Trial) -> None:
+def answers_are_stored(trial: Trial) -> None:
     """Every answer is stored with the name of its model."""
     with scratch_folder() as folder:
         trial.train(folder / "run")
-        require((folder / "run" / ANSWERS).is_file(), "no answers were kept")
+        require((folder / "run" / ANSWERS).is_file(), "no answers were stored")
         answers = KeptAnswers(folder / "run")
         require(
             all(reply.model for reply in answers.replies.values()),
-            "an answer does not say of which model it is",
+            "an answer lacks the name of its model",
         )
 
 
@@ -119,10 +119,10 @@ PARTICIPANTS = (
     games.options_survive_yaml,
     games.training_repeats,
     games.training_resumes,
-    is_asked_and_remembered,
-    knows_what_it_was_told,
+    answers_are_recorded,
+    memory_is_restored,
 )
-BACKENDS = (answers_are_kept, is_replayed)
+BACKENDS = (answers_are_stored, is_replayed)
 
 
 BATCH = 6
@@ -134,7 +134,7 @@ def environment_checks(kind: str, name: str, settings: Sequence[str]) -> list[Ch
     """Checks of an environment. See `ecsuite.testing.checks`."""
     if settings:
         raise ConfigError(
-            f"--set: an environment is tried alone: give its options after its name, {name},key=value"
+            f"--set: not allowed for an environment: give its options after its name, {name},key=value"
         )
     part = read_part(ENVIRONMENTS, [("", name)], kind)
 
@@ -166,7 +166,7 @@ def _episode(environment: Environment, episodes: Sequence[int], seed: int = 3) -
 
 
 def _stepped(environment: Environment, moment: Moment, actions: Integers, step: int) -> tuple[Moment, Floats]:
-    """Step all episodes; the error of an environment that rejects valid actions names the step and the actions."""
+    """Step all episodes; if the environment rejects valid actions, the error names the step and the actions."""
     try:
         return stepped(environment, moment, actions)
     except AssertionError as error:
@@ -182,13 +182,13 @@ def _equal(one: tuple[Moment, Floats], other: tuple[Moment, Floats], was_done: n
 
 def _arrays(moment: Moment) -> tuple[np.ndarray, ...]:
     """The arrays of a moment, with an entry per episode."""
-    told = (moment.heard, moment.active, moment.speaking, moment.acting, moment.right)
-    known = (np.zeros(len(moment.done)) if each is None else each for each in told)
+    fields = (moment.heard, moment.active, moment.speaking, moment.acting, moment.right)
+    known = (np.zeros(len(moment.done)) if each is None else each for each in fields)
     return (*moment.observations, *known, moment.done, moment.meanings)
 
 
 def _compared(one: list[tuple[Moment, Floats]], other: list[tuple[Moment, Floats]]) -> int | None:
-    """The first step at which two batches of episodes differ; None: they are equal."""
+    """The first step at which two batches of episodes differ; None if they are equal."""
     was_done = np.zeros(len(one[0][0].done), bool)
     for step, (first, second) in enumerate(zip(one, other, strict=False)):
         if not _equal(first, second, was_done):
@@ -200,16 +200,16 @@ def _compared(one: list[tuple[Moment, Floats]], other: list[tuple[Moment, Floats
 def it_repeats(make: MakeEnvironment) -> None:
     """Equal seeds, episodes and actions give equal observations, rewards and ends."""
     step = _compared(_episode(make(), range(BATCH)), _episode(make(), range(BATCH)))
-    require(step is None, f"two times the same episodes: they differ at step {step}")
+    require(step is None, f"repeated episodes differ at step {step}")
 
 
-def it_forgets(make: MakeEnvironment) -> None:
+def earlier_episodes_do_not_matter(make: MakeEnvironment) -> None:
     """Episodes do not depend on earlier episodes."""
     environment = make()
     first = _episode(environment, range(BATCH))
     _episode(environment, range(BATCH, 2 * BATCH))
     step = _compared(first, _episode(environment, range(BATCH)))
-    require(step is None, f"the same episodes again, after others: they differ at step {step}")
+    require(step is None, f"episodes repeated after other episodes differ at step {step}")
 
 
 def episodes_stand_alone(make: MakeEnvironment) -> None:
@@ -220,7 +220,7 @@ def episodes_stand_alone(make: MakeEnvironment) -> None:
         pairs = [*zip(_arrays(moment), _arrays(own), strict=True), (rewards, own_rewards)]
         same = all(np.allclose(one[-1:], other, atol=1e-9) for one, other in pairs)
         require(
-            was_done or same, f"episode {BATCH - 1} alone is another one than beside others, at step {step}"
+            was_done or same, f"episode {BATCH - 1} differs alone and with other episodes, at step {step}"
         )
         was_done = was_done or bool(own.done[0])
 
@@ -241,13 +241,13 @@ def episodes_end(make: MakeEnvironment) -> None:
     """Every episode is done after `max_steps`, and rewards are finite."""
     environment = make()
     played = _episode(environment, range(BATCH))
-    require(bool(played[-1][0].done.all()), f"episodes are not over after max_steps, {environment.max_steps}")
+    require(bool(played[-1][0].done.all()), f"episodes are not done after max_steps, {environment.max_steps}")
     for step, (_, rewards) in enumerate(played):
         require(bool(np.isfinite(rewards).all()), f"step {step}: a reward is not finite")
 
 
 def hearers_hear_speakers(make: MakeEnvironment) -> None:
-    """Agents hear only agents that speak, as many as they declare."""
+    """Agents hear only agents that speak, in the number that they declare."""
     environment = make()
     specs = environment.agents
     may_speak = np.array([*(spec.speaks for spec in specs), True])
@@ -256,7 +256,7 @@ def hearers_hear_speakers(make: MakeEnvironment) -> None:
             heard = moment.heard[:, agent, : spec.num_heard]
             require(
                 bool(((heard >= -1) & (heard < len(specs))).all()),
-                f"step {step}: {spec.name} hears agents that are not there",
+                f"step {step}: {spec.name} hears agents that do not exist",
             )
             require(
                 bool(may_speak[heard].all()), f"step {step}: {spec.name} hears an agent that does not speak"
@@ -265,7 +265,7 @@ def hearers_hear_speakers(make: MakeEnvironment) -> None:
 
 ENVIRONMENT = (
     it_repeats,
-    it_forgets,
+    earlier_episodes_do_not_matter,
     episodes_stand_alone,
     episodes_differ,
     episodes_end,
@@ -295,9 +295,9 @@ def _pairs(trial: Trial, seed: int = 1) -> list[Meeting]:
 
 
 def meetings_survive_yaml(trial: Trial) -> None:
-    """Its options are unchanged after they were written to YAML and read again."""
+    """Its options are unchanged after writing them to YAML and reading them again."""
     again = from_tree(load_yaml(trial.experiment.to_yaml()), CONFIG)
-    require(again == trial.experiment, f"written {trial.experiment.society.meets}, read another")
+    require(again == trial.experiment, f"{trial.experiment.society.meets} changes in YAML")
 
 
 def pairs_are_of_the_society(trial: Trial) -> None:
@@ -307,21 +307,21 @@ def pairs_are_of_the_society(trial: Trial) -> None:
         is_there = 0 <= pair.sender < society.number("sender") and 0 <= pair.receiver < society.number(
             "receiver"
         )
-        require(is_there, f"{pair}: there is no such sender or receiver")
+        require(is_there, f"{pair}: no such sender or receiver")
         require(0 < pair.weight < float("inf"), f"{pair}: expected a weight above 0")
         require(
             pair.since >= 0 and (pair.until is None or pair.until > pair.since),
-            f"{pair}: it never takes place",
+            f"{pair}: it never meets",
         )
 
 
 def a_seed_gives_the_same_pairs(trial: Trial) -> None:
     """Equal seeds give equal pairs."""
-    require(_pairs(trial) == _pairs(trial), "two calls with one seed differ")
+    require(_pairs(trial) == _pairs(trial), "two calls with the same seed differ")
 
 
 def everyone_meets_someone(trial: Trial) -> None:
-    """Every agent meets another one, no pair occurs twice in an epoch, and agents do not meet themselves."""
+    """Every agent meets another agent, no pair occurs twice in an epoch, and agents do not meet themselves."""
     trial.play()
 
 

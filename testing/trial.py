@@ -1,4 +1,4 @@
-"""A game so small that a part can be tried in it many times."""
+"""A game that is small enough for many trials of a part."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -47,7 +47,7 @@ SOCIETIES = (
     ("society.senders=3", "society.receivers=2", "society.meets=[groups until 1,all]"),
     SHARED,
 )  # fmt: skip
-"""Societies in which a part is checked: generations that learn; communities that meet; and parts that agents share."""
+"""Societies in which a part is checked: learning generations, meeting communities, and shared parts."""
 SECTIONS = {
     "perception": "sender.perception",
     "noise": "channel.noise",
@@ -59,9 +59,9 @@ SECTIONS = {
     "learner": "play.learner",
     "actor": "play.agents",
 }
-"""The section of a kind of part, if its name is not the kind's."""
+"""Section by kind of part, if their names differ."""
 OF_ROUNDS = {"evaluation.num_valid": EvaluationOptions().num_valid}
-"""Settings of plays of rounds, which have no rounds of validation."""
+"""Settings of plays of rounds, which have no validation rounds."""
 ROUNDS = {"play.kind": "naming", **OF_ROUNDS}
 ACTING = {"play.kind": "acting", "channel.kind": "reinforce", "channel.length": "fixed"}
 OTHER_GAMES: Mapping[str, Mapping[str, Any]] = {
@@ -81,11 +81,11 @@ class Trial:
     kind: str
     """Kind of the part."""
     experiment: Experiment
-    """The game; all parts but the one tried are built in."""
+    """The game; all its other parts are built in."""
 
     @classmethod
     def of(cls, kind: str, name: str, settings: Sequence[str] = ()) -> "Trial":
-        """Make the small game with a part.
+        """Build the small game with a part.
 
         Args:
             kind: Kind of the part.
@@ -140,12 +140,12 @@ class Trial:
         return make_world(self.experiment)
 
     def game(self, world: World, *, dtype: torch.dtype = torch.float32, seed: int = 1) -> Pair:
-        """The game, with initial weights of a seed."""
+        """The game, with the initial weights of a seed."""
         with initial_weights(seed):
             return make_pair(self.experiment, world, dtype)
 
     def module(self, game: Pair) -> nn.Module | None:
-        """The part in a game; None if it is no module."""
+        """The part in a game; None if it is not a module."""
         parts = {
             "sender": game.speaker.network,
             "perception": game.speaker.perception,
@@ -162,7 +162,7 @@ class Trial:
         return make_play(self.experiment, torch.device("cpu"))
 
     def train(self, folder: Path, *, stop_after: int | None = None, **how: Any) -> RunResult:
-        """Train the game; `stop_after`: end after this many steps, as by an interrupt; for `how` see `train`."""
+        """Train the game; `stop_after`: number of steps before an interrupt; for `how` see `train`."""
         steps = 0
 
         def should_stop() -> StopRequest | None:
@@ -191,7 +191,7 @@ def play(game: Pair, batch: Batch, mode: Mode, *, seed: int = 0) -> PlayResult:
 
 
 def gradients(game: Pair, batch: Batch) -> dict[str, Tensor]:
-    """Gradients of the parameters after a batch, by name; parameters without one are left out."""
+    """Gradients of the parameters after a batch, by name; parameters without a gradient are left out."""
     game.zero_grad(set_to_none=True)
     play(game, batch, "train").objective.backward()
     return {name: each.grad for name, each in game.named_parameters() if each.grad is not None}
@@ -212,6 +212,6 @@ def same(first: Any, second: Any) -> bool:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A folder that is removed afterwards."""
+    """A temporary folder that is removed at the end."""
     with TemporaryDirectory(prefix="ecsuite-check-") as folder:
         yield Path(folder)

@@ -109,7 +109,7 @@ MISTAKES = {
     "score good.jsonl --metrics elcc --seed 3": "--seed: not read by --metrics elcc; read by cbm, ",
     "score good.jsonl --metrics xferbench --seed 2147483648": "--seed: expected 0 to 2,147,483,647",
     "score good.jsonl --metrics xferbench,num_seeds=2 --seed 2147483647": (
-        "num_seeds=2: expected seeds up to 2,147,483,647, from 2147483647 on\n"
+        "num_seeds=2: expected seeds of at most 2,147,483,647, starting at 2147483647\n"
     ),
     "score reference random --text nowhere.txt": "--text: not read by random; read by human, paren_real\n",
     "score reference no_pretrain --text nowhere.txt": "--text: not read by no_pretrain; read by human, ",

@@ -1,1 +1,1 @@
-"""Experiments: studies, their jobs and what comes out of them."""
+"""Experiments: studies, their jobs and their results."""

@@ -1,4 +1,4 @@
-"""The protocol of all benchmarks, running a study, and the record table of its results."""
+"""The interface of all benchmarks, the function that runs a study, and the record table of its results."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -21,19 +21,19 @@ Finding = TypeVar("Finding")
 
 
 class Benchmark(ABC, Generic[Study, Finding]):
-    """One benchmark: `plan` says which jobs a study needs, `collect` what their results mean.
+    """A benchmark: `plan` returns the jobs of a study, `collect` interprets their results.
 
-    A study is made by the function of the benchmark's `study.py` that checks what is asked; nothing has run then.
+    A study is built by a function that validates the user's settings; no job has run then.
     """
 
     @property
     def store(self) -> Path | None:
-        """The folder of stored results; None: the one that the user names."""
+        """The folder of stored results; None: the folder that the user names."""
         return None
 
     @abstractmethod
     def plan(self, study: Study) -> Sequence[Job]:
-        """The jobs whose results a study wants; runs nothing."""
+        """The jobs of a study; runs nothing."""
 
     @abstractmethod
     def collect(self, study: Study, results: Mapping[Job, Result]) -> Finding:
@@ -45,14 +45,14 @@ class Benchmark(ABC, Generic[Study, Finding]):
 
     @abstractmethod
     def record(self, study: Study, finding: Finding) -> list[Source]:
-        """Sources of the finding: one for each run, with a record for each value."""
+        """A source for each run of the finding, with a record for each value."""
 
     @abstractmethod
     def report(self, study: Study, finding: Finding) -> Report:
         """Tables, notes, JSON and the figure."""
 
     def require_figure(self, study: Study) -> None:
-        """Refuse a figure, before anything is computed, where there is none; `ConfigError`."""
+        """Raise `ConfigError`, before any computation, if the study has no figure."""
         return
 
     def device(self, study: Study) -> str:
@@ -64,19 +64,19 @@ class Benchmark(ABC, Generic[Study, Finding]):
         return []
 
     def plan_groups(self, study: Study) -> Mapping[Job, tuple[str, int]]:
-        """Setting and seed of each job of `plan`, of which a plan shows a row per setting; empty: a row per job."""
+        """Setting and seed of each job of `plan`, for a plan with a row per setting; empty: a row per job."""
         return {}
 
     def why_nothing_is_stored(self, study: Study) -> list[str]:
-        """Settings in which the runs of the folder differ from those of the study, where no result is stored."""
+        """Settings that differ between the study and the runs of the folder, if no result is stored."""
         return []
 
     def seconds_of(self, study: Study, jobs: Sequence[Job]) -> Mapping[Job, float] | None:
-        """Seconds that jobs of a study take here, measured; jobs without one take none. None: they are not measured."""
+        """Measured seconds of jobs on this machine; absent jobs take no time. None: not measured."""
         return None
 
     def announce(self, study: Study, runner: Runner) -> list[str] | None:
-        """Lines for the user before the first job; None: the usual ones, with the number of jobs and their time."""
+        """Lines for the user before the first job; None: the default, with the number of jobs and their time."""
         return None
 
     def needs_arrays(self, study: Study) -> bool:
@@ -105,21 +105,21 @@ def run(
     progress: Callable[[str, float, float], None] | None = None,
     note: Callable[[str], None] | None = None,
 ) -> Finding:
-    """Run a study: Ctrl-C keeps what is done, and what runs writes its checkpoint.
+    """Run a study; Ctrl-C stores finished jobs, and running jobs write a checkpoint.
 
     Args:
-        measure: Runs the study and returns what it found.
-        folder: Of stored results.
-        place: Where the jobs are computed.
+        measure: Runs the study and returns its finding.
+        folder: Folder of stored results.
+        place: Machines on which the jobs are computed.
         device: Type of the device on which they compute.
-        quiet: Whether neither progress nor notes are shown.
-        announces: Whether a note says before the first job how many there are.
-        retries: Whether jobs whose failure is kept are computed again.
+        quiet: Whether to hide progress and notes.
+        announces: Whether a note states the number of jobs before the first job.
+        retries: Whether jobs with a stored failure are computed again.
         progress: Called as `progress(label, done, total)`; None: a progress bar on standard error.
         note: Called with each message; None: standard error.
 
     Raises:
-        ConfigError: If the folder is that of a run, a sweep or the like, or the place can't be used.
+        ConfigError: If the folder belongs to a run or a sweep, or `place` can't be used.
     """
     require_no_other(folder, "stored results", "--cache")
     place.require(folder)
@@ -141,11 +141,11 @@ def run(
 
 
 CSV = ".csv"
-"""The ending of a file that holds the record table instead of JSON."""
+"""Suffix of a file with the record table instead of JSON."""
 
 
 def record_table(sources: Sequence[Source]) -> Table:
-    """The rows of `Source.rows` of all sources; a column that one of them lacks is empty there."""
+    """The rows of `Source.rows` of all sources; missing columns are empty."""
     rows = [row for source in sources for row in source.rows()]
     names = list(dict.fromkeys(name for row in rows for name in row))
     return Table(
@@ -160,5 +160,5 @@ def write_records(file: Path, sources: Sequence[Source]) -> None:
 
 
 def _record_cell(value: Any) -> Cell:
-    kept = value if isinstance(value, str | int | float | None) else str(value)
-    return Cell(value=kept, lines=("" if kept is None else str(kept),))
+    shown = value if isinstance(value, str | int | float | None) else str(value)
+    return Cell(value=shown, lines=("" if shown is None else str(shown),))

@@ -1,4 +1,4 @@
-"""Experiments of the CBM paper (Carmeli et al. 2024): its tables, its findings, and the measures that only it has."""
+"""Experiments of the CBM paper (Carmeli et al. 2024): its tables, its findings, and its own measures."""
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,6 +35,7 @@ from ecsuite.games.tasks.directions import DIRECTIONS, measure_bound
 from ecsuite.jobs.job import Context, Job, Result, job_function
 from ecsuite.parts.config import packaged_yaml
 from ecsuite.runtime.errors import ConfigError, look_up
+from ecsuite.runtime.time_left import duration_text
 from ecsuite.tables.cells import Cell, bounded, estimate, nothing, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
@@ -60,13 +61,13 @@ PUBLISHED: Mapping[str, Mapping[str, Figures]] = {
     "table1": _published_rows("table1"),
     "table3": {row: {**figures, **_COUNTS[row]} for row, figures in _published_rows("table3").items()},
 }
-"""Figures by table and row. The rows of Table 3 include those of Table 4."""
+"""Figures by table and row. Table 3 includes the rows of Table 4."""
 
 
 METRICS = ("cbm", "topsim", "ami")
 """Metrics of every corpus."""
 SEEDS = (1, 2, 3)
-"""Seeds of a table that names none."""
+"""Seeds of a table without the key `seeds`."""
 
 
 def load_table(
@@ -81,13 +82,13 @@ def load_table(
 
     Args:
         study: A sweep with the key `rows`.
-        seeds: Replace the seeds of the study; None keeps them, by default 1, 2 and 3.
-        rows: Names of the rows to keep; all if empty.
+        seeds: Replacement of the study's seeds; None: the study's, by default 1, 2 and 3.
+        rows: Names of the selected rows; empty: all.
         assignments: `section.key=value` for every game, applied after the settings of the study.
         device: auto, cpu, cuda or mps.
 
     Raises:
-        ConfigError: If there is no such study, a key, a value or a row's name is wrong, or a game has no concepts.
+        ConfigError: If there is no such study, a key, a value or a row's name is invalid, or a game has no concepts.
     """
     content, source = CBM.read(study)
     tree: dict[str, Any] = {"seeds": list(SEEDS), "score": [], **content}
@@ -121,8 +122,8 @@ def load_table(
 def topsim_published(corpus: Corpus) -> Score:
     """Topographic similarity as defined in the CBM paper (section 2.3): Spearman correlation over all pairs.
 
-    The distance of messages is the unnormalised Levenshtein distance on words, that of phrases the cosine distance of
-    multi-hot vectors. The paper uses the cosine of object representations, which sets of objects do not have.
+    The distance of messages is the unnormalised Levenshtein distance on words, the distance of phrases the cosine
+    distance of multi-hot vectors. The paper uses the cosine of object representations, which sets of objects lack.
     """
     num_rows = len(corpus.messages)
     how = {"dist": "lev", "mdist": "cosine-of-concepts", "eos": "strip", "pairs": "all", "n": num_rows}
@@ -166,7 +167,7 @@ COUNTS = {
     label=lambda *, name, **_: f"published measures of {name.key}",
 )
 def published_measures(*, run: Result, name: Label, context: Context) -> dict[str, Any]:
-    """Compute the measures of the paper that are no metrics.
+    """Compute the paper's own measures.
 
     Args:
         run: The result of `train_game`.
@@ -189,26 +190,26 @@ class TableRow:
 
     name: str
     experiment: Experiment
-    """Settings of the game; the seed is that of the first run."""
+    """Settings of the game, with the seed of the first run."""
     published: Figures = field(default_factory=dict)
     """The paper's figures; empty if it has no such row."""
     runs: tuple[Mapping[str, Any], ...] = ()
-    """One result per seed that has one, in the order of the seeds, JSON-ready; see `_run_json`."""
+    """Results of the completed seeds, in the order of the seeds, JSON-ready; see `_run_json`."""
     failures: Mapping[int, str] = field(default_factory=dict)
-    """Why a seed has no result, by seed."""
+    """Reason by seed without a result."""
 
     def values(self, measure: str) -> list[float | None]:
-        """A measure for each seed, in ascending order; None where it is not defined, or the run failed."""
+        """A measure for each seed, in ascending order; None if it is undefined or the run failed."""
         found = dict.fromkeys(self.failures) | {run["seed"]: run["values"].get(measure) for run in self.runs}
         return [found[seed] for seed in sorted(found)]
 
     def mean(self, measure: str) -> float | None:
-        """Mean over the runs; None unless defined for all of them."""
+        """Mean over the runs; None unless it is defined for all runs."""
         values = self._defined(measure)
         return None if values is None else float(np.mean(values))
 
     def bounds(self, measure: str) -> list[Bound | None]:
-        """For each run whether a measure is a bound of the true one, as an accuracy of 1 is."""
+        """Whether each run's measure is a bound of the true value, as an accuracy of 1 is."""
         return [measure_bound(measure, run["values"]) if measure in DIRECTIONS else None for run in self.runs]
 
     def deviation(self, measure: str) -> float | None:
@@ -217,7 +218,7 @@ class TableRow:
         return None if values is None or len(values) == 1 else float(np.std(values, ddof=1))
 
     def _defined(self, measure: str) -> list[float] | None:
-        """A measure for each run; None if there is no run, or it is not defined for one."""
+        """A measure for each run; None if there is no run, or it is undefined for a run."""
         values = [run["values"].get(measure) for run in self.runs]
         return values if values and None not in values else None
 
@@ -236,7 +237,7 @@ class TableRow:
 
 
 def rows_of(study: SweepStudy, runs: Sequence[SweptRun] = ()) -> list[TableRow]:
-    """The rows of a table, with the runs of each."""
+    """The rows of a table with their runs."""
     published = PUBLISHED[study.published] if study.published else {}
     rows = []
     for variant in study.variants:
@@ -262,7 +263,7 @@ def _run_json(run: SweptRun) -> dict[str, Any]:
     values = {key: value for key, value in run.training["measures"].items() if key != "length"}
     values |= {name: score["value"] for name, score in scores.items()}
     values |= {key: details[key] for key in ("ambiguity", "paraphrase", "precision", "recall")}
-    # The paper's figures are from its program, which also counts a concept with a word of weight 0 as matched.
+    # The paper's program, whose figures these are, also counts a concept with a word of weight 0 as matched.
     values |= {"unmatched": details["unmatched_program"], "without_word": details["unmatched"]}
     values |= {name: details["counts"][key] for name, key in COUNTS.items()}
     return {
@@ -294,7 +295,7 @@ class Finding:
 
     claim: str
     holds: bool | None
-    """Whether it holds for the means over seeds; None if a mean is not known."""
+    """Whether it holds for the means over seeds; None if a mean is undefined."""
     num_holding: int
     """Number of seeds for which it holds."""
     num_seeds: int
@@ -304,9 +305,9 @@ class Finding:
 
     def __str__(self) -> str:
         """The finding as one line."""
-        outcome = {True: "holds", False: "DOES NOT HOLD", None: "NOT KNOWN"}[self.holds]
+        outcome = {True: "holds", False: "DOES NOT HOLD", None: "UNKNOWN"}[self.holds]
         where = f" in {self.num_holding} of {self.num_seeds} seeds"
-        where += f", {self.num_unknown} not known" if self.num_unknown else ""
+        where += f", {self.num_unknown} unknown" if self.num_unknown else ""
         seeds = "" if self.num_seeds == 1 else f",{where}" if self.holds else f" (it does{where})"
         return f"{outcome}{seeds}: {self.claim} ({self.figures})"
 
@@ -322,9 +323,9 @@ class _Claim(NamedTuple):
 
 
 def check_findings(rows: Sequence[TableRow]) -> list[Finding]:
-    """Check those findings of Table 1 whose rows were measured.
+    """Check the findings of Table 1 whose rows were measured.
 
-    Several rows may have equal worlds, channels and lengths of the rules, and differ in something else: a claim is then
+    If several rows have equal worlds, channels and lengths of the rules but differ in other settings, a claim is
     checked for every pair of them, and names its rows.
     """
     by_settings: dict[RowSettings, list[TableRow]] = {}
@@ -340,7 +341,7 @@ def check_findings(rows: Sequence[TableRow]) -> list[Finding]:
 
 
 def _claims(measured: Iterable[RowSettings]) -> Iterator[_Claim]:
-    """The claims of the paper about these settings; they may lack the other row of a claim."""
+    """The claims of the paper about these settings; the second row of a claim may be missing."""
     for world, channel, length in measured:
         if channel != "gumbel":
             continue
@@ -358,10 +359,10 @@ def _claims(measured: Iterable[RowSettings]) -> Iterator[_Claim]:
 
 
 def _check(claim: _Claim, first: TableRow, second: TableRow, *, is_named: bool) -> Finding:
-    """Check a claim on the means of two rows, and on each seed."""
+    """Check a claim on the means of two rows and on each seed."""
 
     def holds(one: float | None, other: float | None, bound: Bound | None) -> bool | None:
-        """Whether it is so; None where a value is missing, or true values could decide otherwise than censored ones."""
+        """Whether the relation holds; None if a value is missing, or is censored so that the true one may decide."""
         if one is None or other is None:
             return None
         found = claim.is_true(one, other)
@@ -405,7 +406,7 @@ TABLE1: Mapping[str, str] = {
     "paraphrase": "para",
     "unmatched": "unm",
 }
-"""Column headings by measure: those of the paper's Table 1, and further ones."""
+"""Column headings by measure, as in the paper's Table 1, and of further measures."""
 
 TABLE4: Mapping[str, str] = {
     "unique_messages": "#m",
@@ -448,7 +449,7 @@ def report(study: SweepStudy, rows: Sequence[TableRow], folder: Path = Path()) -
 
 
 def make_table(rows: Sequence[TableRow], columns: Mapping[str, str]) -> Table:
-    """A table with means over seeds, standard deviations below them, and the paper's values in dim type."""
+    """A table with means over seeds, standard deviations below the means, and the paper's values in dim type."""
     shown = []
     for measured in rows:
         name, published = measured.name, measured.published
@@ -492,7 +493,7 @@ def notes(study: SweepStudy, rows: Sequence[TableRow], folder: Path) -> list[str
     removed = sum(run["folder"] is None for run in runs)
     if removed:
         lines.append(
-            f"{removed} of {len(runs)} run folders are not there; their figures are kept in {folder}."
+            f"{removed} of {len(runs)} run folders are missing; their figures are stored in {folder}."
         )
     stopped = {
         measured.name: [run["seed"] for run in measured.runs if run["stopped"] == "minutes"]
@@ -512,7 +513,7 @@ def notes(study: SweepStudy, rows: Sequence[TableRow], folder: Path) -> list[str
         {signature for measured in rows for run in measured.runs for signature in run["signatures"].values()}
     )
     seconds = sum(run["seconds"] for measured in rows for run in measured.runs)
-    return [*lines, f"{seconds / 60:.1f} minutes of training in total; {'  '.join(signatures)}"]
+    return [*lines, f"{duration_text(seconds)} of training in total; {'  '.join(signatures)}"]
 
 
 def _is_count(measure: str) -> bool:
@@ -536,14 +537,14 @@ class CbmTables(Sweeps):
     is_flat = True
 
     def runs(self, study: SweepStudy) -> list[PlannedRun]:
-        """The runs, with the measures that are no metrics."""
+        """The runs, with the paper's own measures."""
         return [
             replace(run, further=Job(published_measures, run=run.training, name=Label(key=run.folder.name)))
             for run in Sweeps.runs(self, study)
         ]
 
     def record(self, study: SweepStudy, finding: Sweep) -> list[Source]:
-        """A source for each run and for each seed that failed; its scores have signatures, its measures have none."""
+        """A source for each run and each failed seed; scores have signatures, measures do not."""
         sources = []
         for row in rows_of(study, finding):
             for run in row.runs:

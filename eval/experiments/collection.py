@@ -72,7 +72,7 @@ class CollectionKeys:
     """The keys of the YAML file of a study of a collection."""
 
     name: str
-    """Name of the study; by default that of its file."""
+    """Name of the study; by default its file name."""
     corpora: Any
     """A downloaded data set by name, or patterns of paths: one, or a list."""
     score: Any
@@ -120,7 +120,7 @@ def load_collection(study: StudySource) -> CollectionStudy:
 
 
 def _paths(corpora: Any, source: str) -> list[Path]:
-    """The corpora of a data set or of patterns, sorted, each once."""
+    """Paths of the corpora of a data set or of patterns, sorted and without repeats."""
     patterns = [corpora] if isinstance(corpora, str) else corpora
     if not isinstance(patterns, list) or not patterns or not all(isinstance(each, str) for each in patterns):
         expected = f"{', '.join(DATA_SETS)}, or patterns such as runs/*/corpus.jsonl"
@@ -141,7 +141,7 @@ def _paths(corpora: Any, source: str) -> list[Path]:
 
 
 MOST_WITH_NUMBERS = 40
-"""Most corpora whose scores are also written as numbers."""
+"""Maximum number of corpora whose scores are also written as numbers."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -153,15 +153,15 @@ class ScoreMap:
     scores: tuple[str, ...]
     """Names of the columns."""
     values: Floats
-    """The scores, shape (num_corpora, num_scores); NaN where one is undefined."""
+    """The scores, shape (num_corpora, num_scores); NaN if undefined."""
     ranks: Floats
-    """The rank of each score among those of its column, from 0 (lowest) to 1; equal scores share their mean rank."""
+    """The rank of each score in its column, from 0 (lowest) to 1; equal scores share their mean rank."""
     num_left_out: int
-    """Scores that are the same for all corpora, or undefined for more than half of them."""
+    """Number of scores that are equal for all corpora, or undefined for more than half of the corpora."""
 
 
 def map_of(scored: Sequence[ScoredMember], names: Sequence[str]) -> ScoreMap:
-    """Select the scores that differ between corpora and are defined for half of them, without counts of sizes."""
+    """Select the scores that differ between corpora and are defined for half of the corpora, without sizes."""
     names = [name for name in names if name not in SIZES]
     table = np.array(
         [
@@ -171,43 +171,43 @@ def map_of(scored: Sequence[ScoredMember], names: Sequence[str]) -> ScoreMap:
         dtype=np.float64,
     ).reshape(len(scored), len(names))  # fmt: skip
     ranks = np.full_like(table, np.nan)
-    kept = []
+    columns = []
     for column in range(len(names)):
         defined = np.isfinite(table[:, column])
         values = table[defined, column]
         if 2 * len(values) < len(scored) or len(np.unique(values)) < 2:
             continue
         ranks[defined, column] = (average_ranks(values) - 1) / (len(values) - 1)
-        kept.append(column)
+        columns.append(column)
     return ScoreMap(
         corpora=tuple(each.member.name for each in scored),
-        scores=tuple(names[column] for column in kept),
-        values=table[:, kept],
-        ranks=ranks[:, kept],
-        num_left_out=len(names) - len(kept),
+        scores=tuple(names[column] for column in columns),
+        values=table[:, columns],
+        ranks=ranks[:, columns],
+        num_left_out=len(names) - len(columns),
     )
 
 
-def draw_map(found: ScoreMap, *files: Path) -> None:
-    """Draw the ranks as colours, and the scores as numbers if the corpora are few.
+def draw_map(score_map: ScoreMap, *files: Path) -> None:
+    """Draw the ranks as colours, and for few corpora also the scores as numbers.
 
     Args:
-        found: The scores; at least one.
+        score_map: The scores; at least one.
         *files: Output files, .svg, .pdf or .png.
 
     Raises:
         ConfigError: If matplotlib is missing, or a file is not .svg, .pdf or .png.
     """
     notes = ["↑ higher is better, ↓ lower is better; grey: undefined"]
-    if found.num_left_out:
-        more = f"{found.num_left_out} scores" if found.num_left_out > 1 else "1 score"
-        notes.append(f"not drawn: {more}, the same for all corpora or undefined for most")
-    has_numbers = len(found.corpora) <= MOST_WITH_NUMBERS
+    if score_map.num_left_out:
+        more = f"{score_map.num_left_out} scores" if score_map.num_left_out > 1 else "1 score"
+        notes.append(f"not drawn: {more}, equal for all corpora or undefined for most")
+    has_numbers = len(score_map.corpora) <= MOST_WITH_NUMBERS
     figure = heat_map(
-        found.ranks,
-        found.corpora,
-        [label(name) + ARROWS[traits_of(name).direction] for name in found.scores],
-        texts=[[_number(value) for value in row] for row in found.values] if has_numbers else None,
+        score_map.ranks,
+        score_map.corpora,
+        [label(name) + ARROWS[traits_of(name).direction] for name in score_map.scores],
+        texts=[[_number(value) for value in row] for row in score_map.values] if has_numbers else None,
         has_texts=has_numbers,
         limits=(0, 1),
         scale="rank among the corpora",
@@ -226,21 +226,21 @@ def _number(value: float) -> str:
 
 
 COLUMNS = 5
-"""Most scores that are printed."""
+"""Maximum number of printed scores."""
 HEADING_WIDTH = 14
-"""Most characters of a line of a heading, but for longer words."""
+"""Maximum width of a line of a heading in characters; longer words are not split."""
 ABOUT = ("system", "game", "seed")
-"""Further columns of CSV, after the name of the corpus."""
+"""Extra CSV columns, after the name of the corpus."""
 FILES = (SCORES, "scores.csv")
-"""The files of the folder of a study."""
+"""The files in the folder of a study."""
 
 
 def collection_report(scored: Sequence[ScoredMember], *, folder: Path | None = None) -> Report:
-    """The output of a command.
+    """The report of a scored collection.
 
     Args:
         scored: The corpora with their scores.
-        folder: Where a study keeps `FILES`; None: nowhere.
+        folder: Folder of `FILES`; None: they are not written.
     """
     names = score_names(scored)
     num_printed = len(_most_defined(scored, names))
@@ -258,19 +258,19 @@ def collection_report(scored: Sequence[ScoredMember], *, folder: Path | None = N
     of_systems = f" of {len(systems)} systems" if systems else ""
     source = "FILE.json" if folder is None else shlex.quote(str(folder))
     lines.append(f"{len(scored)} corpora{of_systems}; next: ecsuite compare correlations {source}")
-    # A comparison of all pairs is of few corpora; the key stays for programs that read it.
+    # The comparison of all pairs needs few corpora; the key stays for programs that read it.
     data = {"corpora": [each.to_json() for each in scored], "comparison": None, "notes": lines}
     return Report(tables=[table_of(scored)], notes=tuple(lines), data=data, draw=_drawing(scored, names))
 
 
 def _drawing(scored: Sequence[ScoredMember], names: Sequence[str]) -> Callable[[Path], None] | None:
-    """Draws the heat map of the scores; None if no score differs between the corpora."""
-    found = map_of(scored, names)
-    return (lambda file: draw_map(found, file)) if found.scores else None
+    """Function that draws the heat map; None if no score differs between the corpora."""
+    score_map = map_of(scored, names)
+    return (lambda file: draw_map(score_map, file)) if score_map.scores else None
 
 
 def table_of(scored: Sequence[ScoredMember]) -> Table:
-    """A row a corpus: its name, sizes and scores; the most defined scores are printed, all are in CSV and frames."""
+    """A row per corpus: name, sizes and scores. Only the most defined scores are printed; CSV and frames have all."""
     names = score_names(scored)
     printed = _most_defined(scored, names)
     sizes = list(dict.fromkeys(name for each in scored for name in _sizes(each)))
@@ -307,7 +307,7 @@ def _sizes(each: ScoredMember) -> dict[str, Any]:
 
 
 def _most_defined(scored: Sequence[ScoredMember], names: Sequence[str]) -> list[str]:
-    """The scores that are printed: those that most corpora have, and of these the first in the order of tables."""
+    """The scores to print: the scores that most corpora have, in the order of tables."""
 
     def share(name: str) -> int:
         return sum(name in each.card and each.card[name].value is not None for each in scored)
@@ -318,11 +318,11 @@ def _most_defined(scored: Sequence[ScoredMember], names: Sequence[str]) -> list[
 
 
 def is_job(metric: str, *, is_of_run: bool = False) -> bool:
-    """Whether a metric is computed by jobs: it trains nothing, asks no agents, and is none of the user's.
+    """Whether a metric is computed by jobs: it trains no model, needs no agents, and is not a user's own.
 
     Args:
         metric: Its name.
-        is_of_run: Whether there are agents that it may ask.
+        is_of_run: Whether agents are available.
     """
     if foreign_kinds(metric):
         return False
@@ -337,37 +337,37 @@ class PlannedCorpus:
     member: CollectionMember
     """The corpus."""
     facts: Mapping[str, Any]
-    """Its digest, description, samples and the notes of its reader, as far as its files are those that were read."""
+    """Digest, description, samples and notes of the reader, as long as the files have not changed."""
     jobs: Mapping[str, Job]
-    """Jobs by the names of their metrics."""
+    """Jobs by metric name."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
-    """Corpora by metrics; stored scores are not computed again, and corpora that have them are not read again."""
+    """Corpora by metrics; stored scores are reused, and corpora with stored scores are not read again."""
 
     read: Read
-    """Reads the messages of a path that are scored."""
+    """Reads the messages to score from a path."""
     selection: MessageSelection = field(default_factory=MessageSelection)
-    """Selection that `read` makes, an input of jobs."""
+    """Selection that `read` applies; an input of jobs."""
     options: Options = field(default_factory=Options)
-    """Options of XferBench, and of the metrics that are no jobs of their own."""
+    """Options of XferBench, and of metrics without a job of their own."""
     runs: Sequence["Run | None"] = ()
-    """Run of each corpus, for metrics that ask the agents; none if no metric does."""
+    """Run of each corpus, for metrics that need the agents; empty if no metric does."""
     folder: Path | None = None
-    """Folder of the stored results and of `FILES`; None: the command's."""
+    """Folder of the stored results and of `FILES`; None: the default of the command."""
     kept: Path | None = None
-    """Folder of stored results; None: in that of the collection."""
+    """Folder of stored results; None: in the folder of the collection."""
     note: Callable[[str], None] = lambda _: None
-    """Shows what a reader noted of a corpus that is not read again."""
+    """Prints the reader's notes about a corpus that is not read again."""
 
     @property
     def store(self) -> Path | None:
-        """In the folder of the study, if it has one."""
+        """The folder of stored results; by default in the folder of the study, if it has one."""
         return self.kept if self.kept is not None or self.folder is None else self.folder / STORE
 
     def plan(self, study: CollectionStudy) -> list[Job]:
-        """The jobs of each corpus, and those of XferBench."""
+        """The jobs of each corpus, and the jobs of XferBench."""
         jobs = [job for corpus in self.planned(study) for job in corpus.jobs.values()]
         for name in (name for name in study.metrics if name.partition(",")[0] == "xferbench"):
             from ecsuite.eval.xferbench.metric import jobs_of, own_options
@@ -422,11 +422,11 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
         return known
 
     def _run(self, index: int) -> "Run | None":
-        """The run of a corpus, if its agents are asked."""
+        """The run of a corpus, if its agents are needed."""
         return self.runs[index] if self.runs else None
 
     def measure(self, study: CollectionStudy, runner: Runner) -> list[ScoredMember]:
-        """Score what is not stored; metrics that train models, ask agents or are the user's own sequentially."""
+        """Compute the missing scores; metrics that train models, need agents or are the user's own run sequentially."""
         corpora = self.planned(study, saves_facts=True)
         results = runner.run([job for corpus in corpora for job in corpus.jobs.values()])
         return self._scored(study, corpora, results, runner)
@@ -475,7 +475,7 @@ class Collections(Benchmark[CollectionStudy, list[ScoredMember]]):
         return sources_of((self.folder or Path()) / FILES[0], data)
 
     def report(self, study: CollectionStudy, finding: list[ScoredMember]) -> Report:
-        """A row a corpus; all scores are in `FILES` of the folder, if there is one, which are written."""
+        """A row per corpus; all scores are written to `FILES`, if there is a folder."""
         if self.folder is not None:
             write_if_changed(self.folder / FILES[1], table_of(finding).csv().encode())
         return collection_report(finding, folder=self.folder)

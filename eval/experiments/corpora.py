@@ -1,4 +1,4 @@
-"""Corpora of a collection: names, systems, metadata, which of their messages are scored, and stored facts.
+"""Corpora of a collection: names, systems, metadata, selection of messages, and stored facts.
 
 In the layout of ELCC (Boldt & Mortensen 2024), `SYSTEM/data/VARIANT/corpus.jsonl`, a corpus is called SYSTEM/VARIANT.
 Its `metadata.json` is in its folder, and `system.json` is two folders above. Run folders of one game that differ only
@@ -43,16 +43,16 @@ class CollectionMember:
     name: str
     """Name in tables."""
     system: str | None = None
-    """The system that made it, in the layout of ELCC."""
+    """The system that produced it, in the layout of ELCC."""
     game: str | None = None
-    """The name of the game, of a run."""
+    """Name of the game, if it is the corpus of a run."""
     seed: int | None = None
     """The seed of the run."""
     settings: str | None = None
-    """A hash of all other settings of the run: runs with equal ones differ only in their seeds."""
+    """Hash of all other settings of the run: runs with equal hashes differ only in their seeds."""
 
     def metadata(self) -> dict[str, Any]:
-        """Metadata of the corpus and of its system from the files of the collection; empty for others."""
+        """Metadata of the corpus and of its system, from the files of the collection; empty without files."""
         if self.system is None:
             return {}
         folder = _folder(self.path)
@@ -72,22 +72,22 @@ class CollectionMember:
 
 
 def members_of(paths: Sequence[Path]) -> list[CollectionMember]:
-    """The corpora at paths with names that differ.
+    """The corpora at paths, with unique names.
 
     Raises:
         ConfigError: If a corpus is given twice, or a `metadata.json` cannot be read.
     """
-    places = [
+    folders = [
         _folder(path).resolve() if path.name == CORPUS or path.is_dir() else path.resolve() for path in paths
     ]
-    for place, number in Counter(places).items():
+    for folder, number in Counter(folders).items():
         if number > 1:
-            raise ConfigError(f"{place}: given {number} times")
-    found = [_member(path) for path in paths]
-    taken = Counter(member.name for member in found)
+            raise ConfigError(f"{folder}: given {number} times")
+    members = [_member(path) for path in paths]
+    taken = Counter(member.name for member in members)
     return [
-        replace(member, name=_longer_name(place, places)) if taken[member.name] > 1 else member
-        for member, place in zip(found, places, strict=True)
+        replace(member, name=_longer_name(folder, folders)) if taken[member.name] > 1 else member
+        for member, folder in zip(members, folders, strict=True)
     ]
 
 
@@ -106,7 +106,7 @@ def _member(path: Path) -> CollectionMember:
 
 
 def _is_in_folder(path: Path) -> bool:
-    """Whether the corpus has a folder of its own."""
+    """Whether the corpus has its own folder."""
     return path.is_dir() or path.name == CORPUS
 
 
@@ -114,36 +114,36 @@ def _folder(path: Path) -> Path:
     return path if path.is_dir() else path.parent
 
 
-def _longer_name(place: Path, others: Sequence[Path]) -> str:
-    """The name of a place with as many folders before it as make it unique."""
-    for length in range(2, len(place.parts)):
-        name = place.parts[-length:]
+def _longer_name(path: Path, others: Sequence[Path]) -> str:
+    """The shortest unique end of a path."""
+    for length in range(2, len(path.parts)):
+        name = path.parts[-length:]
         if sum(other.parts[-length:] == name for other in others) == 1:
             return "/".join(name)
-    return str(place)
+    return str(path)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MessageSelection:
-    """How the files of corpora are read, and which of their messages are scored."""
+    """Options for reading corpora, and the selection of messages to score."""
 
     reading: Reading = field(default_factory=Reading)
-    """How files are read."""
+    """Options of the reader."""
     where: tuple[str, ...] = ()
     """`COLUMN=VALUE` or `COLUMN!=VALUE`: only these messages; empty: all."""
 
     def job_key(self) -> dict[str, Any]:
-        """Values that identify it among the inputs of a job, by which results are stored."""
+        """Values that identify it in the key of a job."""
         where = self.where[0] if len(self.where) == 1 else list(self.where) or None
         return {"reading": self.reading.job_key(), "where": where}
 
     def read(self, path: Path) -> Corpus:
-        """Read the messages of a file or folder; errors are those of `read_as`."""
+        """Read the messages of a file or folder; for errors see `read_as`."""
         return read_as(path, replace(self.reading, where=self.where))
 
 
 Read = Callable[[Path], Corpus]
-"""Reads the messages of a path that are scored."""
+"""Reads the messages to score from a path."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -156,7 +156,7 @@ class ScoredMember:
     """Its scores."""
 
     def to_json(self) -> dict[str, Any]:
-        """The scorecard with what is known of the corpus, JSON-ready."""
+        """The scorecard with the description of the corpus, JSON-ready."""
         return self.card.to_json() | {"member": self.member.to_json()}
 
 
@@ -175,7 +175,7 @@ class CorpusContent:
 
     @classmethod
     def of(cls, corpus: Corpus) -> "CorpusContent":
-        """The content of a corpus that was read."""
+        """The content of a loaded corpus."""
         digest = hashlib.sha256()
         known: list[Any] = [corpus.eos, corpus.symbol_names, corpus.concept_names, sorted(corpus.columns)]
         known += [corpus.attribute_names, corpus.why_no_meanings]
@@ -212,10 +212,10 @@ def files_of(path: Path, meanings: str | None = None) -> list[Path]:
 
 
 class FileFacts:
-    """Facts that were computed from files, valid while the files have the sizes and modification times of then.
+    """Facts computed from files, valid as long as sizes and modification times of the files do not change.
 
     Args:
-        file: Where the facts are stored; a file that is damaged or missing counts as empty.
+        file: File of the stored facts; a damaged or missing file counts as empty.
     """
 
     def __init__(self, file: Path) -> None:
@@ -226,7 +226,7 @@ class FileFacts:
             self.entries = dict(without_format("kept result", content, file)["entries"])
 
     def get(self, key: str, files: Iterable[Path]) -> Any:
-        """The fact of a key; None where there is none, or one of its files has changed."""
+        """The fact of a key; None if there is no fact, or one of its files has changed."""
         entry = self.entries.get(key)
         return None if entry is None or entry["files"] != _states(files) else entry["fact"]
 
@@ -243,5 +243,5 @@ class FileFacts:
 
 def _states(files: Iterable[Path]) -> list[list[Any]]:
     """Name, size and modification time of each file."""
-    found = [(file.name, file.stat()) for file in files if file.is_file()]
-    return [[name, state.st_size, state.st_mtime_ns] for name, state in found]
+    stats = [(file.name, file.stat()) for file in files if file.is_file()]
+    return [[name, state.st_size, state.st_mtime_ns] for name, state in stats]

@@ -1,7 +1,7 @@
 """Correlations of metrics over the corpora of a collection, plain and given the sizes of the corpora.
 
 Scores are read from files of `ecsuite score` or folders of scored runs. Runs of one game that differ only in their
-seeds are one source, with the means over the seeds. A corpus of the same name with the same scores counts once.
+seeds are one source, with the means over the seeds. Corpora with equal names and scores count once.
 """
 
 import json
@@ -42,9 +42,9 @@ from ecsuite.tables.cells import INTERVAL, UNDEFINED, Cell, interval, nothing, n
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 SIZES = ("Token Count", "Line Count", "Unique Lines", "Unique Tokens", "EoS Token Present", "EoS Padding")
-"""Scores that count what a corpus has: correlated only if they are named."""
+"""Scores that are counts in a corpus: correlated only if they are named."""
 FEWEST_SOURCES = 5
-"""Least number of sources of a collection."""
+"""Minimum number of sources of a collection."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class GroupedSource:
     name: str
     """Name in tables."""
     system: str | None
-    """The system that made it, in the layout of ELCC."""
+    """The system that produced it, in the layout of ELCC."""
     corpora: tuple[Mapping[str, float], ...]
     """Scores and sizes of each corpus by name."""
 
@@ -71,32 +71,32 @@ class ScoreTable:
     """The scores of a collection."""
 
     sources: tuple[GroupedSource, ...]
-    """The sources, in the order in which they were given."""
+    """The sources in input order."""
     metrics: tuple[str, ...]
     """Names of all scores, in the order of tables."""
     sizes: tuple[str, ...]
     """Names of the sizes of corpora, and `accuracy`."""
     differing: tuple[str, ...]
-    """Scores with settings that differ between sources, by their signatures."""
+    """Scores whose signatures show different settings between sources."""
     sized: tuple[str, ...]
-    """Scores that depend on the sizes of corpora, which differ."""
+    """Scores that depend on the size of the corpus, if sizes differ."""
 
     def column(self, name: str) -> Floats:
         """A score or size of each source, shape (num_sources,), NaN where it is undefined.
 
         Raises:
-            ConfigError: If there is none of that name.
+            ConfigError: If no score or size has this name.
         """
         look_up("score or size", name, dict.fromkeys((*self.metrics, *self.sizes)))
         return np.array([source.values.get(name, np.nan) for source in self.sources])
 
     def two_corpora(self, name: str) -> Floats:
-        """A score in the first two corpora of each source, shape (2, num_sources), NaN where there are no two."""
+        """A score in the first two corpora of each source, shape (2, num_sources); NaN if missing."""
         pairs = [[each.get(name, np.nan) for each in source.corpora[:2]] for source in self.sources]
         return np.array([[*pair, np.nan, np.nan][:2] for pair in pairs]).T
 
     def groups(self) -> Ints | None:
-        """The system of each source, by number; None if the sources are not of systems with several corpora."""
+        """Index of the system of each source; None unless all sources have a system, some with several sources."""
         systems = [source.system for source in self.sources]
         if None in systems or len(set(systems)) == len(systems):
             return None
@@ -114,7 +114,7 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
     """
     groups: dict[str, list[Source]] = {}
     known: set[tuple[str, str]] = set()  # names with scores: a corpus that was read twice counts once
-    for place, source in enumerate(Results.read(paths).merged()):
+    for index, source in enumerate(Results.read(paths).merged()):
         has_scores = not all(record.is_measure for record in source.records)
         if source.is_run and source.failure is not None and not has_scores:
             continue  # it has no corpus
@@ -125,9 +125,9 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
         content = (source.name, json.dumps(_values(source), sort_keys=True))
         if content not in known:
             known.add(content)
-            groups.setdefault(source.group or f"{source.file} {place}", []).append(source)
+            groups.setdefault(source.group or f"{source.file} {index}", []).append(source)
     signatures: dict[str, set[str]] = {}
-    read: dict[str, set[str]] = {}  # how much of a corpus a score is of, where that changes its value
+    read: dict[str, set[str]] = {}  # sample sizes by score, if they change its value
     for record in (record for group in groups.values() for source in group for record in source.records):
         if record.value is not None and not record.is_measure:
             signature = Signature(record.signature)
@@ -141,7 +141,7 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
     ]
     if len(sources) < FEWEST_SOURCES:
         raise ConfigError(
-            f"correlations need at least {FEWEST_SOURCES} corpora that are not of one game, got {len(sources)}"
+            f"correlations: expected at least {FEWEST_SOURCES} corpora of different games, got {len(sources)}"
         )
     metrics = sorted(signatures, key=table_order)
     sizes = dict.fromkeys(name for source in sources for name in source.values if name not in signatures)
@@ -155,7 +155,7 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
 
 
 def _values(source: Source) -> dict[str, float]:
-    """Sizes of a corpus, the accuracy of its run, and its scores that are numbers; of several of one name the last."""
+    """Sizes of a corpus, the accuracy of its run, and its numeric scores by name; later scores replace earlier ones."""
     scores = {record.name: record.value for record in source.records if not record.is_measure}
     numbers = {name: float(value) for name, value in scores.items() if is_number(value)}
     return {**source.sizes, **numbers}
@@ -164,7 +164,7 @@ def _values(source: Source) -> dict[str, float]:
 GIVEN = ("num_messages", "num_distinct_meanings")
 """Default covariates: the sizes of the corpus and of the set of its meanings."""
 CUT = 0.7
-"""Mean |correlation| between the parts of a cluster, at least."""
+"""Minimum mean |correlation| between the parts of a cluster."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -172,13 +172,13 @@ class MetricPair:
     """Two metrics."""
 
     first: str
-    """A metric."""
+    """The first metric."""
     second: str
-    """Another one."""
+    """The second metric."""
     plain: Relation
     """Their correlation."""
     partial: Relation | None
-    """Their correlation, given the sizes; None if nothing is given."""
+    """Their partial correlation, given the sizes; None without covariates."""
     p_holm: float | None
     """The p-value of `plain` with Holm's correction for all pairs."""
     partial_p_holm: float | None
@@ -202,34 +202,34 @@ class Correlations:
     table: ScoreTable
     """The scores."""
     metrics: tuple[str, ...]
-    """The metrics, those that correlate next to each other."""
+    """The metrics, with correlated metrics next to each other."""
     given: tuple[str, ...]
-    """The variables that are given."""
+    """The covariates."""
     pairs: tuple[MetricPair, ...]
     """All pairs of metrics."""
     sizes: Mapping[str, Explained]
-    """Share of the variance of the ranks of each metric that the sizes explain; empty if nothing is given."""
+    """Share of the variance of the ranks of each metric that the sizes explain; empty without covariates."""
     sizes_p_holm: tuple[float | None, ...]
     """The p-values of `sizes` with Holm's correction."""
     between_seeds: Mapping[str, Relation]
-    """Correlation of each metric between the first two seeds, given the sizes; empty if no source has two."""
+    """Correlation of each metric between the first two seeds, given the sizes; empty if no source has two seeds."""
     clusters: tuple[tuple[str, ...], ...]
-    """Metrics that correlate with each other."""
+    """Clusters of correlated metrics."""
     stability: tuple[float | None, ...]
-    """Mean share of bootstrap resamples in which two metrics of a cluster are in one; None for a single metric."""
+    """Mean share of bootstrap resamples in which two metrics of a cluster stay together; None for a single metric."""
     clusters_given: tuple[tuple[str, ...], ...]
-    """Clusters by partial correlations; empty if nothing is given."""
+    """Clusters by partial correlations; empty without covariates."""
     left_out: Mapping[str, str]
-    """Reason of each metric without correlations."""
+    """Reason by metric that has no correlations."""
 
     @property
     def num_groups(self) -> int | None:
-        """Number of systems whose corpora are drawn together for intervals; None: corpora are independent."""
+        """Number of systems that the bootstrap resamples as a whole; None: corpora are independent."""
         groups = self.table.groups()
         return None if groups is None else len(np.unique(groups))
 
     def matrix(self, *, partial: bool = False) -> list[list[Relation | None]]:
-        """The relations of all metrics with each other, None of a metric with itself."""
+        """The relations of all pairs of metrics; None on the diagonal."""
         by_pair = {
             frozenset((pair.first, pair.second)): pair.partial if partial else pair.plain
             for pair in self.pairs
@@ -287,8 +287,8 @@ def correlate(
 
     Args:
         table: The scores.
-        metrics: Names of scores or sizes; None: all scores that do not just count, see `SIZES`.
-        given: Names of scores or sizes; empty: none; None: those of `GIVEN` that differ between the sources.
+        metrics: Names of scores or sizes; None: all scores that are no counts, see `SIZES`.
+        given: Names of covariates; empty: none; None: the names in `GIVEN` whose values differ between sources.
 
     Raises:
         ConfigError: If a name is unknown or given twice, a metric is among the given ones, or fewer than two metrics
@@ -358,14 +358,14 @@ def correlate(
 
 
 def _between_seeds(table: ScoreTable, name: str, given: Sequence[str]) -> Relation:
-    """The correlation of a metric in the first corpus of each source with that in the second, given those of both."""
+    """Correlation of a metric between the first and the second corpus of each source, given both corpora's sizes."""
     first, second = table.two_corpora(name)
     controls = [column for each in given for column in table.two_corpora(each)]
     return relation(first, second, np.array(controls).reshape(len(controls), len(table.sources)))
 
 
 def _why_not(column: Floats) -> str | None:
-    """Why a column has no correlations."""
+    """Reason for which a column has no correlations, if any."""
     defined = column[~np.isnan(column)]
     if len(defined) < FEWEST:
         return f"defined for {len(defined)} of {len(column)} sources, expected at least {FEWEST}"
@@ -375,12 +375,12 @@ def _why_not(column: Floats) -> str | None:
 def _clustered(
     names: Sequence[str], relations: Mapping[tuple[str, str], Relation]
 ) -> tuple[tuple[tuple[str, ...], ...], list[str]]:
-    """The clusters of metrics, and all of them in the order of the tree."""
-    place = {name: index for index, name in enumerate(names)}
+    """The clusters of metrics, and all metrics in the order of the tree."""
+    index = {name: index for index, name in enumerate(names)}
     values = np.eye(len(names))
     for (one, other), each in relations.items():
         value = np.nan if each.value is None else each.value
-        values[place[one], place[other]] = values[place[other], place[one]] = value
+        values[index[one], index[other]] = values[index[other], index[one]] = value
     found, order = clusters(values, CUT)
     return tuple(tuple(names[index] for index in each) for each in found), [names[index] for index in order]
 
@@ -388,11 +388,11 @@ def _clustered(
 def _stability(
     grouped: Sequence[Sequence[str]], columns: Mapping[str, Floats], groups: Ints | None
 ) -> tuple[float | None, ...]:
-    """How often the metrics of a cluster are in one in resamples of the sources; None of a metric alone."""
+    """Mean share of resamples in which two metrics of a cluster stay together; None for a single metric."""
     together = stability(np.array(list(columns.values())), CUT, groups)
-    place = {name: index for index, name in enumerate(columns)}
+    index = {name: index for index, name in enumerate(columns)}
     shares = [
-        [together[place[one], place[other]] for one, other in combinations(names, 2)] for names in grouped
+        [together[index[one], index[other]] for one, other in combinations(names, 2)] for names in grouped
     ]
     return tuple(float(np.mean(each)) if each else None for each in shares)
 
@@ -413,49 +413,49 @@ FEW_GROUPS = 10
 """With fewer groups, the percentiles of a bootstrap over groups are too narrow."""
 
 
-def correlation_report(found: Correlations) -> Report:
-    """The output of a command."""
-    lines = notes(found)
+def correlation_report(result: Correlations) -> Report:
+    """The report of correlations."""
+    lines = notes(result)
     return Report(
-        tables=[_table(found)],
+        tables=[_table(result)],
         notes=tuple(lines),
-        data=found.to_json() | {"notes": lines},
-        draw=lambda file: draw(found, file),
+        data=result.to_json() | {"notes": lines},
+        draw=lambda file: draw(result, file),
     )
 
 
-def _table(found: Correlations) -> Table:
-    """A row a metric: how much the sizes explain, and the metric that is nearest to it."""
+def _table(result: Correlations) -> Table:
+    """A row per metric: the variance that sizes explain, and the metric with the highest |correlation|."""
     columns = [name_column("metric"), number_column("n")]
-    if found.given:
+    if result.given:
         columns.append(number_column("explained", ("explained", "by sizes"), parts=("r2", "chance", "p")))
-    if found.between_seeds:
+    if result.between_seeds:
         columns.append(number_column("between_seeds", ("between", "seeds"), parts=INTERVAL))
     columns += [Column("nearest_metric"), number_column("rho", parts=INTERVAL)]
-    if found.given:
+    if result.given:
         columns.append(number_column("rho_given", ("rho given", "the sizes"), parts=INTERVAL))
-    corrected = dict(zip(found.sizes, found.sizes_p_holm, strict=True))
+    corrected = dict(zip(result.sizes, result.sizes_p_holm, strict=True))
     rows = []
-    for name in found.metrics:
+    for name in result.metrics:
         cells: list[Cell | str] = []
-        if found.given:
-            cells.append(_explained(found.sizes[name], corrected[name]))
-        if found.between_seeds:
-            cells.append(_relation(found.between_seeds[name]))
-        pair = _nearest(found, name)
+        if result.given:
+            cells.append(_explained(result.sizes[name], corrected[name]))
+        if result.between_seeds:
+            cells.append(_relation(result.between_seeds[name]))
+        pair = _nearest(result, name)
         if pair is None:
-            cells += [nothing(UNDEFINED), nothing(), *([nothing()] if found.given else [])]
+            cells += [nothing(UNDEFINED), nothing(), *([nothing()] if result.given else [])]
         else:
             cells += [pair.second if pair.first == name else pair.first, _relation(pair.plain)]
-            cells += [_relation(pair.partial)] if found.given else []
-        rows.append(row_of(name, int(np.isfinite(found.table.column(name)).sum()), *cells))
+            cells += [_relation(pair.partial)] if result.given else []
+        rows.append(row_of(name, int(np.isfinite(result.table.column(name)).sum()), *cells))
     return Table(columns=columns, rows=rows)
 
 
-def _nearest(found: Correlations, name: str) -> MetricPair | None:
+def _nearest(result: Correlations, name: str) -> MetricPair | None:
     """The pair of a metric with the highest |correlation|."""
     pairs = [
-        pair for pair in found.pairs if name in (pair.first, pair.second) and pair.plain.value is not None
+        pair for pair in result.pairs if name in (pair.first, pair.second) and pair.plain.value is not None
     ]
     return max(pairs, key=lambda pair: abs(pair.plain.value or 0.0), default=None)
 
@@ -479,34 +479,34 @@ def _explained(each: Explained, p_holm: float | None) -> Cell:
     )
 
 
-def notes(found: Correlations) -> list[str]:
-    """Clusters, how many correlations are clear, and how intervals were made."""
-    num_sources = len(found.table.sources)
-    num_corpora = sum(len(source.corpora) for source in found.table.sources)
+def notes(result: Correlations) -> list[str]:
+    """Clusters, number of significant correlations, and methods of the intervals."""
+    num_sources = len(result.table.sources)
+    num_corpora = sum(len(source.corpora) for source in result.table.sources)
     lines = [f"{num_sources} sources of {num_corpora} corpora" + (
         "; runs that differ only in their seeds are one source, with the means over the seeds."
         if num_corpora > num_sources
         else "."
     )]  # fmt: skip
-    lines += _cluster_lines(f"Clusters (mean |rho| of at least {CUT})", found.clusters, found.stability)
-    if found.given:
-        lines += _cluster_lines("Clusters given the sizes", found.clusters_given)
+    lines += _cluster_lines(f"Clusters (mean |rho| of at least {CUT})", result.clusters, result.stability)
+    if result.given:
+        lines += _cluster_lines("Clusters given the sizes", result.clusters_given)
     lines.append(
-        _count_line("rho", [pair.plain for pair in found.pairs], [pair.p_holm for pair in found.pairs])
+        _count_line("rho", [pair.plain for pair in result.pairs], [pair.p_holm for pair in result.pairs])
     )
-    if found.given:
-        partial = [pair.partial for pair in found.pairs if pair.partial is not None]
+    if result.given:
+        partial = [pair.partial for pair in result.pairs if pair.partial is not None]
         lines.append(
-            _count_line("rho given the sizes", partial, [pair.partial_p_holm for pair in found.pairs])
+            _count_line("rho given the sizes", partial, [pair.partial_p_holm for pair in result.pairs])
         )
         lines.append(
-            f"Sizes: {', '.join(found.given)}. Explained: R² of the ranks on theirs less what chance explains"
+            f"Sizes: {', '.join(result.given)}. Explained: R² of the ranks on the sizes' ranks, minus chance"
             " (adjusted R²); p: permutations, Holm's correction."
         )
-    if found.between_seeds:
-        what = "rho given the sizes" if found.given else "rho"
+    if result.between_seeds:
+        what = "rho given the sizes" if result.given else "rho"
         lines.append(f"Between seeds: {what} of a metric in the first and the second corpus of each source.")
-    groups = found.num_groups
+    groups = result.num_groups
     if groups is None:
         lines.append(
             "rho: Spearman; 95 % intervals: Fisher's (Bonett and Wright); p: permutations, Holm's correction."
@@ -517,25 +517,25 @@ def notes(found: Correlations) -> list[str]:
         )
         if groups < FEW_GROUPS:
             lines.append(f"With fewer than {FEW_GROUPS} systems, these intervals are too narrow.")
-    if found.table.differing:
-        shared = [name for name in found.metrics if name in found.table.differing]
+    if result.table.differing:
+        shared = [name for name in result.metrics if name in result.table.differing]
         if shared:
             lines.append(f"Signatures differ between corpora: {', '.join(shared)}.")
-    sized = [name for name in found.metrics if name in found.table.sized]
+    sized = [name for name in result.metrics if name in result.table.sized]
     if sized:
-        given = "" if "num_messages" in found.given else "; --given num_messages holds them fixed"
+        given = "" if "num_messages" in result.given else "; --given num_messages controls for them"
         lines.append(f"Depend on the sizes of corpora, which differ{given}: {', '.join(sized)}.")
-    lines += [f"{name}: left out, {why}." for name, why in found.left_out.items()]
+    lines += [f"{name}: left out, {why}." for name, why in result.left_out.items()]
     return lines
 
 
 def _cluster_lines(
     what: str, clusters: Sequence[Sequence[str]], shares: Sequence[float | None] = ()
 ) -> list[str]:
-    told = [None] * len(clusters) if not shares else shares
+    joint_shares = [None] * len(clusters) if not shares else shares
     together = [
         ", ".join(names) + ("" if share is None else f" (together in {share:.0%} of resamples)")
-        for names, share in zip(clusters, told, strict=True)
+        for names, share in zip(clusters, joint_shares, strict=True)
         if len(names) > 1
     ]
     alone = [names[0] for names in clusters if len(names) == 1]
@@ -551,30 +551,30 @@ def _count_line(what: str, relations: Sequence[Relation], p_values: Sequence[flo
     return line + (f"; p < .05 after correction in {sum(p < 0.05 for p in tested)}." if tested else ".")
 
 
-def draw(found: Correlations, *files: Path) -> None:
-    """Draw all correlations as a heat map: below the diagonal plain ones, above it those given the sizes.
+def draw(result: Correlations, *files: Path) -> None:
+    """Draw all correlations as a heat map: plain below the diagonal, partial above it.
 
-    A number stands where the 95 % interval excludes 0.
+    Numbers are printed where the 95 % interval excludes 0.
 
     Args:
-        found: The correlations.
+        result: The correlations.
         *files: Output files, .svg, .pdf or .png.
 
     Raises:
         ConfigError: If matplotlib is missing.
     """
-    values, is_clear = _both_halves(found)
+    values, is_clear = _both_halves(result)
     texts = [
         [_short(value) if clear else "" for value, clear in zip(*row, strict=True)]
         for row in zip(values, is_clear, strict=True)
     ]
-    below = f"below the diagonal: plain; above: given {', '.join(found.given)}"
-    groups = [names for names in found.clusters if len(names) > 1]
-    firsts = [min(found.metrics.index(name) for name in names) for names in groups]
+    below = f"below the diagonal: plain; above: given {', '.join(result.given)}"
+    groups = [names for names in result.clusters if len(names) > 1]
+    firsts = [min(result.metrics.index(name) for name in names) for names in groups]
     figure = heat_map(
         values,
-        found.metrics,
-        found.metrics,
+        result.metrics,
+        result.metrics,
         texts=texts,
         limits=(-1, 1),
         scale="rho",
@@ -582,23 +582,23 @@ def draw(found: Correlations, *files: Path) -> None:
             (first, first, len(names), len(names)) for first, names in zip(firsts, groups, strict=True)
         ],
         title="Spearman's rho of metrics over corpora; numbers: the 95 % interval excludes 0",
-        notes=[below if found.given else "both halves: the same"],
+        notes=[below if result.given else "both halves are equal"],
     )
     save(figure, *files)
 
 
 def _short(value: float) -> str:
-    """A correlation without the zero before its point."""
+    """A correlation without the leading zero."""
     return f"{value:.2f}".replace("0.", ".").replace("1.00", "1")
 
 
-def _both_halves(found: Correlations) -> tuple[Floats, Any]:
-    """Plain correlations below the diagonal and partial ones above it, and where the interval excludes 0."""
-    number = len(found.metrics)
+def _both_halves(result: Correlations) -> tuple[Floats, Any]:
+    """Plain correlations below the diagonal and partial ones above it, and a mask: the interval excludes 0."""
+    number = len(result.metrics)
     values, is_clear = np.full((number, number), np.nan), np.zeros((number, number), bool)
-    place = {name: index for index, name in enumerate(found.metrics)}
-    for pair in found.pairs:
-        low, high = sorted((place[pair.first], place[pair.second]))
+    index = {name: index for index, name in enumerate(result.metrics)}
+    for pair in result.pairs:
+        low, high = sorted((index[pair.first], index[pair.second]))
         for row, column, each in ((high, low, pair.plain), (low, high, pair.partial or pair.plain)):
             if each.value is not None:
                 values[row, column], is_clear[row, column] = each.value, each.is_clear

@@ -1,8 +1,8 @@
 """Study files, and the values of settings in them: lists, ranges, their combinations, and draws from them.
 
 Study files are YAML, some of them shipped in `configs/paper/`; each command has its own. A list whose last items are
-`int`, `float` or `log` is a range from its first number to its second one, such as `[1e-4, 1e-2, log]`; each other list
-holds the values themselves.
+`int`, `float` or `log` is a range from its first number to its second number, such as `[1e-4, 1e-2, log]`; any other
+list contains the values themselves.
 """
 
 import math
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FOLDER = "paper"
 """The folder of `configs/` with the shipped studies; their names may begin with it: `paper/icy_table3`."""
 StudySource = str | Path | Mapping[str, Any] | None
-"""A study as users give it: the name of a shipped one, a YAML file, or the content; None: nothing is set."""
+"""A study as users give it: name of a shipped study, YAML file, or content; None: all defaults."""
 
 
 def shipped_studies() -> dict[str, Traversable]:
@@ -37,7 +37,7 @@ class StudyFiles:
     command: str
     """The command."""
     prefixes: tuple[str, ...]
-    """How the names of its shipped studies begin; the others in the folder are of other commands."""
+    """Prefixes of the names of its shipped studies; the folder also has studies of other commands."""
 
     def shipped(self) -> dict[str, Traversable]:
         """The shipped files by name, without the folder."""
@@ -46,7 +46,7 @@ class StudyFiles:
         }
 
     def read(self, study: StudySource) -> tuple[dict[str, Any], str]:
-        """The content of a study, with its name, and what messages call it.
+        """Read the content of a study with its name, and its source for error messages.
 
         Raises:
             ConfigError: If there is no such study or file, or it is not YAML with keys.
@@ -74,11 +74,11 @@ def command_of(name: str) -> str:
 
 
 WORDS = ("int", "float", "log")
-"""Last items of a range: whole numbers, any numbers, and whether their logarithms are equally likely."""
+"""Last items of a range: integers, real numbers, and a uniform distribution of the logarithm."""
 SEEDS = ("training.seed", "seed")
-"""Settings that have a key of their own."""
+"""Settings that a study sets with its key `seeds`."""
 MAX_COMBINATIONS = 1_000_000
-"""Most combinations of settings, of which `random` may draw some."""
+"""Maximum number of combinations of settings, also before `random` draws from them."""
 DIGITS = 6
 """Significant digits of drawn numbers, so that they can be read and typed."""
 
@@ -88,27 +88,27 @@ Settings = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Range:
-    """Numbers between two bounds, both within."""
+    """A range of numbers, bounds included."""
 
     low: float
-    """The least."""
+    """Lower bound."""
     high: float
-    """The greatest."""
+    """Upper bound."""
     is_int: bool
-    """Whether they are whole."""
+    """Whether the numbers are integers."""
     is_log: bool
-    """Whether their logarithms are equally likely, not they themselves."""
+    """Whether the logarithm is drawn uniformly, not the number."""
 
     def ends(self) -> list[Any]:
         """The bounds, as values of the setting."""
         return [self.value(self.low), self.value(self.high)]
 
     def value(self, number: float) -> Any:
-        """A number of the range as a value of the setting."""
+        """Convert a number of the range to a value of the setting."""
         return round(number) if self.is_int else float(f"{number:.{DIGITS}g}")
 
     def draw(self, rng: "np.random.Generator") -> Any:
-        """A value at random."""
+        """Draw a random value."""
         margin = 0.5 if self.is_int else 0.0  # so that the bounds are as likely as the numbers between them
         low, high = self.low - margin, self.high + margin
         if self.is_log:
@@ -119,54 +119,54 @@ class Range:
 
 
 Values = list[Any] | Range
-"""Values that a setting may have."""
+"""Values of a setting: a list or a range."""
 
 
 def at(source: str, *path: str) -> str:
-    """A place of a study for messages: the file with the line of the key, and the keys that lead there."""
+    """Location in a study for messages: the file with the line of the key, and the path of keys."""
     line = line_of_key(source, path)
     return f"{source}{'' if line is None else f':{line}'}: {'.'.join(path)}"
 
 
-def mapping(tree: Any, place: str) -> dict[str, Any]:
-    """A mapping with texts as keys; `ConfigError` if it is none."""
+def mapping(tree: Any, source: str) -> dict[str, Any]:
+    """Validate a mapping with strings as keys; raises `ConfigError`."""
     if not isinstance(tree, Mapping) or not all(isinstance(key, str) for key in tree):
-        raise ConfigError(f"{place}: expected keys such as channel.kind with values, got {shown(tree)}")
+        raise ConfigError(f"{source}: expected keys such as channel.kind with values, got {shown(tree)}")
     return dict(tree)
 
 
-def read_values(tree: Any, place: str) -> dict[str, Values]:
-    """The values of each setting of a mapping.
+def read_values(tree: Any, source: str) -> dict[str, Values]:
+    """Read the values of each setting of a mapping.
 
     Raises:
-        ConfigError: If one has neither a list of values nor a range, or is a seed.
+        ConfigError: If a setting has neither a list of values nor a range, or is a seed.
     """
     found: dict[str, Values] = {}
-    for key, values in mapping(tree, place).items():
+    for key, values in mapping(tree, source).items():
         if key in SEEDS:
-            raise ConfigError(f"{place}: {key}: seeds have a key of their own, `seeds`")
+            raise ConfigError(f"{source}: {key}: use the key `seeds` of the study")
         if not isinstance(values, list) or not values:
-            raise ConfigError(f"{place}: {key}: expected a list of values, got {shown(values)}")
-        found[key] = _range(values, f"{place}: {key}") if values[-1] in WORDS else values
+            raise ConfigError(f"{source}: {key}: expected a list of values, got {shown(values)}")
+        found[key] = _range(values, f"{source}: {key}") if values[-1] in WORDS else values
     return found
 
 
-def _range(values: list[Any], place: str) -> Range:
+def _range(values: list[Any], source: str) -> Range:
     numbers, words = values[:2], values[2:]
     are_numbers = len(numbers) == 2 and all(type(number) in (int, float) for number in numbers)
     are_known = all(word in WORDS and words.count(word) == 1 for word in words) and words != ["int", "float"]
     if not are_numbers or not are_known:
         raise ConfigError(
-            f"{place}: expected a range such as [1e-4, 1e-2, log] or [64, 512, int], got {shown(values)}"
+            f"{source}: expected a range such as [1e-4, 1e-2, log] or [64, 512, int], got {shown(values)}"
         )
     low, high = numbers
     is_int, is_log = "int" in words, "log" in words
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ConfigError(f"{place}: expected a range from a lower to a higher number, got {shown(values)}")
+        raise ConfigError(f"{source}: expected a range from a lower to a higher number, got {shown(values)}")
     if is_log and low <= 0:
-        raise ConfigError(f"{place}: expected a lower bound above 0 for log, got {low}")
+        raise ConfigError(f"{source}: expected a lower bound above 0 for log, got {low}")
     if is_int and not (float(low).is_integer() and float(high).is_integer()):
-        raise ConfigError(f"{place}: expected whole numbers for int, got {shown(values)}")
+        raise ConfigError(f"{source}: expected whole numbers for int, got {shown(values)}")
     return Range(low=low, high=high, is_int=is_int, is_log=is_log)
 
 
@@ -177,15 +177,15 @@ def combinations(
     number: int | None,
     seed: int,
 ) -> list[Settings]:
-    """The combinations of every grid with every row of what is zipped; or so many of them, drawn at random.
+    """Combine every grid with every zipped row, and return all combinations or a random sample.
 
-    Of lists alone, no combination is drawn twice. Where there are ranges, each draw takes a combination of the lists
-    and a number of each range; the first draws are the same however many there are.
+    Without ranges, no combination is drawn twice. With ranges, each draw takes a combination of the lists and a number
+    from each range; the first draws do not depend on `number`.
 
     Args:
-        grids: Each grid with its place for messages.
-        zipped: Lists of equal lengths, with their place.
-        number: How many are drawn; None: all.
+        grids: Each grid with its location for messages.
+        zipped: Lists of equal lengths, with their location.
+        number: Number of draws; None: all combinations.
         seed: Seed of the draw.
 
     Raises:
@@ -193,28 +193,28 @@ def combinations(
     """
     import numpy as np
 
-    place, tree = zipped
-    lists_by_key = read_values(tree, place)
+    source, tree = zipped
+    lists_by_key = read_values(tree, source)
     for key, values in lists_by_key.items():
         if isinstance(values, Range):
-            raise ConfigError(f"{place}: {key}: expected a list of values, got a range; ranges are for vary")
+            raise ConfigError(f"{source}: {key}: expected a list of values, got a range (use vary)")
     columns = [each for each in lists_by_key.values() if isinstance(each, list)]
     lengths = sorted({len(column) for column in columns})
     if len(lengths) > 1:
-        raise ConfigError(f"{place}: expected lists of equal lengths, got {lengths}")
+        raise ConfigError(f"{source}: expected lists of equal lengths, got {lengths}")
     rows = [dict(zip(lists_by_key, row, strict=True)) for row in zip(*columns, strict=True)] or [{}]
     found: list[dict[str, Any]] = []
-    for place, grid in grids:
-        settings = read_values(grid, place)
+    for source, grid in grids:
+        settings = read_values(grid, source)
         ranges = {key: each for key, each in settings.items() if isinstance(each, Range)}
         if ranges and number is None:
             raise ConfigError(
-                f"{place}: {next(iter(ranges))}: a range is drawn from, so expected how often, such as random: 20"
+                f"{source}: {next(iter(ranges))}: a range needs the number of draws, such as random: 20"
             )
         lists = [each if isinstance(each, list) else [each] for each in settings.values()]
-        # Lists of a hundred values each soon have more combinations than there is memory: no more of them are made.
+        # Long lists have more combinations than fit in memory: stop at the maximum.
         if len(found) + len(rows) * math.prod(map(len, lists)) > MAX_COMBINATIONS:
-            raise ConfigError(f"{place}: more than {MAX_COMBINATIONS:,} combinations; expected shorter lists")
+            raise ConfigError(f"{source}: expected at most {MAX_COMBINATIONS:,} combinations, got more")
         found += [
             {**dict(zip(settings, choice, strict=True)), **row} for row in rows for choice in product(*lists)
         ]
@@ -229,6 +229,6 @@ def combinations(
 
 
 def _drawn(found: Sequence[Settings], rng: "np.random.Generator") -> Settings:
-    """One combination, with a number for each range."""
+    """A random combination, with a number for each range."""
     chosen = found[int(rng.integers(len(found)))]
     return {key: value.draw(rng) if isinstance(value, Range) else value for key, value in chosen.items()}

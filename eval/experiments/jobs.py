@@ -32,17 +32,17 @@ VERSION = 2
 SCORING_VERSION = 3
 """Version of scoring jobs."""
 WORK = 500.0
-"""Expected cost of a metric of a run, in examples of a training."""
+"""Expected cost of a metric of a run, in training examples."""
 SYMBOLS_OF_WORK = 1000
-"""Symbols of a corpus that cost about as much as the part of a metric that does not depend on the size."""
+"""Number of symbols whose cost equals the size-independent cost of a metric."""
 GPU_SHARE = 0.25
 """Share of a GPU that a training run uses: agents are small."""
 PRUNED = "pruned"
-"""Why the training of a run of a search ended that was worse than earlier ones."""
+"""Value of `stopped` for a pruned run of a search."""
 KEPT = (".jsonl", ".json", ".yaml")
-"""Endings of the files of a run folder that every stored result holds."""
+"""Suffixes of the files of a run folder that every stored result has."""
 SOURCE_PATH = "source_path"
-"""Key of the description of a corpus with its path, which no result may depend on."""
+"""Key of the path in the description of a corpus; no result may depend on it."""
 
 
 def needs_of(*, device: str = "cpu", **_: Any) -> Resources:
@@ -63,9 +63,9 @@ def train_game(
 
     Args:
         game: The experiment, with its seed.
-        folder: Parent of the run folder; a run that was stopped there goes on.
+        folder: Parent of the run folder; a stopped run in it is resumed.
         device: cpu, cuda or mps.
-        keeps_weights: Whether the result holds the checkpoints, too: some metrics ask the agents.
+        keeps_weights: Whether the result has the checkpoints, for metrics that need the agents.
         context: See `Context`.
 
     Returns:
@@ -84,20 +84,20 @@ def train_game(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MetricInput:
-    """A metric as the input of a job: known by its name, its version, and the content of a user's files."""
+    """A metric as the input of a job, identified by name, version, and the content of a user's files."""
 
     name: str
     """Its name, or `./mine.py:my_metric`, with options after commas."""
 
     @property
     def asks_agents(self) -> bool:
-        """Whether it asks the agents of a run."""
+        """Whether it needs the agents of a run."""
         traits = find_metric(self.name).shared
         return traits.needs_agents or traits.asks_agents
 
     @property
     def is_alone(self) -> bool:
-        """Whether it has a job of its own: it takes long, asks agents, or is the user's; all others share a job."""
+        """Whether it has its own job: it is slow, needs agents, or is the user's. Other metrics share a job."""
         return (
             bool(own_code.foreign_kinds(self.name))
             or self.asks_agents
@@ -108,7 +108,7 @@ class MetricInput:
         """Everything that can change its scores."""
         kind, _, options = self.name.partition(",")
         data = _data_in(options)
-        if kind == "xferbench":  # its presets may read downloaded texts, if no folder is named
+        if kind == "xferbench":  # its presets may read downloaded texts, if no folder is given
             from ecsuite.eval.xferbench.metric import own_options, texts_of
             from ecsuite.eval.xferbench.presets import PRESETS
             from ecsuite.eval.xferbench.texts import fingerprint
@@ -138,26 +138,26 @@ class MetricInput:
 
 
 def _data_in(options: str) -> dict[str, str]:
-    """SHA-256 of the files, and of those in the folders, that options after commas name: `need=./need.csv`."""
+    """SHA-256 of the files, and of all files in folders, in options such as `need=./need.csv`."""
     files: list[Path] = []
     for key, _, value in (each.partition("=") for each in options.split(",")):
-        place = Path(value.strip())
-        if place.is_file():
-            files.append(place)
-        elif place.is_dir() and (
+        path = Path(value.strip())
+        if path.is_file():
+            files.append(path)
+        elif path.is_dir() and (
             key == "targets" or "/" in value
-        ):  # a word may be called as a folder that is here
-            files += sorted(file for file in place.rglob("*") if file.is_file())
-    found = {}
+        ):  # a word may have the name of a local folder
+            files += sorted(file for file in path.rglob("*") if file.is_file())
+    digests = {}
     for file in files:
         with open(file, "rb") as opened:
-            found[str(file)] = hashlib.file_digest(opened, "sha256").hexdigest()
-    return found
+            digests[str(file)] = hashlib.file_digest(opened, "sha256").hexdigest()
+    return digests
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Label:
-    """A name for people; it cannot change a result."""
+    """A name for display that does not change a result."""
 
     key: str
     """The name."""
@@ -189,18 +189,18 @@ def score_messages(
     """Compute metrics of a run or of the file of a corpus.
 
     Args:
-        metrics: Which metrics.
+        metrics: The metrics.
         name: Name of the run or the corpus, for progress.
         run: The result of `train_game`; None: `file` is scored.
         file: Path of a corpus.
-        content: Its content when the job was planned.
+        content: Content of the file when the job was planned.
         selection: How the file is read, and which messages are scored.
         seed: Seed of random draws.
         device: Device on which models are trained: cpu, cuda or mps.
         context: See `Context`.
 
     Returns:
-        `scores`, see `Score.to_json`; and `corpus` of a run, see `describe`, without its path.
+        `scores`, see `Score.to_json`; for a run also `corpus`, see `describe`, without its path.
 
     Raises:
         ConfigError: If the corpus has changed since the job was planned.
@@ -210,8 +210,8 @@ def score_messages(
         assert file is not None and content is not None and selection is not None
         corpus = selection.read(file.path)
         if CorpusContent.of(corpus).digest != content.digest:
-            raise ConfigError(f"{file.path}: changed while it was to be scored; run the same command again")
-        described = {}  # it depends on metadata, which are not in the key
+            raise ConfigError(f"{file.path}: changed during scoring; run the same command again")
+        described = {}  # the description depends on metadata, which are not in the key
         card = score_corpus(corpus, names, options)
     else:
         assert run.arrays is not None
@@ -226,16 +226,16 @@ def score_messages(
 def scoring_jobs(
     metrics: Sequence[str], name: str, *, device: str | None = None, **inputs: Any
 ) -> dict[str, Job]:
-    """Jobs that score a run or a corpus, by the metrics of each.
+    """Jobs that score a run or a corpus, by their metrics.
 
     Args:
         metrics: Names of metrics.
         name: Name of the run or the corpus.
-        device: Device of metrics that train models; None: there are none.
+        device: Device of metrics that train models; None: no metric does.
         **inputs: Further inputs of `score_messages`.
     """
     groups: dict[str, list[MetricInput]] = {}
-    for each in sorted(metrics):  # so that another order has the same keys
+    for each in sorted(metrics):  # so that job keys do not depend on the order
         metric = MetricInput(name=each)
         groups.setdefault(each if metric.is_alone else "", []).append(metric)
     jobs = {}
@@ -248,39 +248,41 @@ def scoring_jobs(
 
 
 def in_order_of(metrics: Sequence[str], scores: Iterable[tuple[str, T]]) -> list[T]:
-    """Sort scores by the metrics that were asked for.
+    """Sort scores into the order of metrics.
 
     Args:
         metrics: Names of metrics.
-        scores: Name and score, those of each metric in their order.
+        scores: Name and score; the order within a metric is kept.
     """
-    places: dict[str, int] = {}
-    for place, metric in enumerate(metrics):
-        places.setdefault(metric.partition(",")[0].rpartition(":")[2], place)
+    positions: dict[str, int] = {}
+    for position, metric in enumerate(metrics):
+        positions.setdefault(metric.partition(",")[0].rpartition(":")[2], position)
     ranked: list[tuple[int, T]] = []
     for name, score in scores:
         kind = name.partition(",")[0]
-        ranked.append((places.get(METRIC_OF.get(name) or METRIC_OF.get(kind) or kind, len(places)), score))
+        ranked.append(
+            (positions.get(METRIC_OF.get(name) or METRIC_OF.get(kind) or kind, len(positions)), score)
+        )
     return [score for _, score in sorted(ranked, key=itemgetter(0))]
 
 
 def packed(folder: Path, keeps_weights: bool = False) -> dict[str, np.ndarray[Any, Any]]:
-    """The files of a run folder, each as an array of bytes; checkpoints if weights are kept."""
-    kept = (*KEPT, WEIGHTS) if keeps_weights else KEPT
-    files = [file for file in sorted(folder.iterdir()) if file.suffix in kept and file.name != SCORES]
+    """The files of a run folder, each as an array of bytes; checkpoints only with `keeps_weights`."""
+    suffixes = (*KEPT, WEIGHTS) if keeps_weights else KEPT
+    files = [file for file in sorted(folder.iterdir()) if file.suffix in suffixes and file.name != SCORES]
     return {file.name: np.frombuffer(file.read_bytes(), dtype=np.uint8) for file in files}
 
 
 def unpack(arrays: Path, folder: Path) -> None:
-    """Write the files of a run that a stored result holds into a folder, where they are missing.
+    """Write the run files of a stored result into a folder, except files that exist.
 
     Raises:
-        DamagedError: If one is not the name of a file of a run.
+        DamagedError: If a name is not the name of a file of a run.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in load_file(arrays).items():
         if Path(name).name != name or Path(name).suffix not in (*KEPT, WEIGHTS):
-            raise DamagedError(f"{arrays}: it holds {shown(name)!r}, which is no file of a run")
+            raise DamagedError(f"{arrays}: expected files of a run, got {shown(name)!r}")
         if not (folder / name).exists():
             (folder / name).write_bytes(content.tobytes())
 
@@ -296,11 +298,11 @@ class PlannedRun:
     folder: Path
     """The run folder."""
     training: Job
-    """Trains it."""
+    """Training job."""
     scores: Mapping[str, Job]
-    """Jobs that score it, by the names of their metrics."""
+    """Scoring jobs by metric name."""
     further: Job | None = None
-    """Computes further figures of the tables of a paper; None: there are none."""
+    """Job of further figures in the tables of a paper; None: there are no further figures."""
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -321,7 +323,7 @@ def plan(study: SweepStudy, runs: Path) -> list[PlannedRun]:
 def plan_run(study: SweepStudy, variant: Variant, seed: int, runs: Path) -> PlannedRun:
     """A run with its jobs, and its folder in `runs`."""
     game, device = TrainingJob.of(variant.experiment, seed, study.device), study.device.type
-    # Where no metric asks agents, results hold no weights, which take much room.
+    # Weights are large: results have them only if a metric needs the agents.
     weights = (
         {"keeps_weights": True} if any(MetricInput(name=each).asks_agents for each in study.metrics) else {}
     )

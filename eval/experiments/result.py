@@ -29,9 +29,9 @@ from ecsuite.tables.cells import value_text
 from ecsuite.tables.table import Table
 
 ONLY_STORED = ("draws", "bounds", "error", "freedom", "p_of_theory")
-"""Keys of the chance level of a stored score that are not printed, see `Chance.kept`."""
+"""Keys of a stored score's chance level that are not printed, see `Chance.kept`."""
 NO_TRIES: Mapping[Job, Job] = {}
-"""No run may be pruned."""
+"""Default of `collect`: no pruned runs."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +39,7 @@ class SweptRun:
     """One run of a sweep."""
 
     settings: Settings
-    """The settings that vary, with their values in this run."""
+    """Values of the varied settings in this run."""
     seed: int
     """Its seed."""
     folder: Path
@@ -47,16 +47,16 @@ class SweptRun:
     training: Mapping[str, Any] = field(default_factory=dict)
     """The fields of `ecsuite.games.runs.run_folder.RunResult`; empty if the training failed."""
     scores: tuple[Mapping[str, Any], ...] = ()
-    """Its scores, as in the JSON of `ecsuite score`."""
+    """Scores, as in the JSON of `ecsuite score`."""
     failure: str | None = None
-    """Why the training or a score failed; None if nothing did."""
+    """Reason if the training or a score failed; None: neither failed."""
     further: Any = None
     """Result of `PlannedRun.further`."""
     seconds: float = 0.0
-    """Time that its jobs took."""
+    """Computing time of its jobs."""
 
     def to_json(self) -> dict[str, Any]:
-        """The run as JSON-ready data, its scores as `ecsuite score` prints them."""
+        """The run as JSON-ready data, with scores as `ecsuite score` prints them."""
         scores = []
         for score in self.scores:
             chance = score["chance"]
@@ -81,11 +81,11 @@ class Sweep(Sequence[SweptRun]):
     runs: tuple[SweptRun, ...]
     """The runs."""
     metrics: tuple[str, ...] = ()
-    """The metrics that were asked for."""
+    """The requested metrics."""
     fixed: Settings = field(default_factory=dict)
     """Settings of all runs, the key `set` of the study."""
     search: Mapping[str, Any] | None = None
-    """Objective of a search, direction, trials, the best one, and the importance of settings; JSON-ready."""
+    """Objective, direction, trials, best trial, and importance of settings of a search; JSON-ready."""
 
     def __getitem__(self, index: Any) -> Any:
         """One run, or several."""
@@ -112,11 +112,11 @@ class Sweep(Sequence[SweptRun]):
         return Results(sweep_sources(self.to_json(), place / SWEEP))
 
     def table(self) -> Table:
-        """Means over seeds: accuracy and the metrics that were asked for."""
+        """Means over seeds: accuracy and the requested metrics."""
         return means_table(self.sources().means())
 
     def to_frame(self) -> Any:
-        """A row a run, see `ecsuite.eval.results.results.Results.to_frame`."""
+        """A row per run, see `ecsuite.eval.results.results.Results.to_frame`."""
         return self.sources().to_frame()
 
     def to_json(self) -> dict[str, Any]:
@@ -139,15 +139,15 @@ def collect(
     *,
     restores: bool = True,
 ) -> Sweep:
-    """The sweep from the results of its jobs; run folders that are missing are written again without checkpoints.
+    """Build a sweep from the results of its jobs; missing run folders are restored without checkpoints.
 
     Args:
         study: The study.
         planned: Its runs.
         results: The results of their jobs.
         runner: Reads arrays of stored results.
-        tries: For a training without a result, the job that was pruned instead.
-        restores: Whether missing run folders are written again.
+        tries: By training without a result, the job that pruned it.
+        restores: Whether missing run folders are restored.
     """
     facts = FileFacts((runner.folder or Path(os.devnull)) / FACTS)
     runs = []
@@ -189,7 +189,7 @@ def _complete(
     runner: Runner,
     facts: FileFacts,
 ) -> None:
-    """Write the files that the run folder lacks, and its scores; a folder as it was left is not read again."""
+    """Write missing files of a run folder, and its scores; an unchanged folder is not read again."""
     folder = RunFolder(run.folder)
     if not folder.corpus.exists():
         kept = runner.run([run.training], needs_arrays=True)[run.training]
@@ -211,7 +211,7 @@ def _complete(
 
 
 def save_sweep(file: Path, sweep: Sweep) -> None:
-    """Write the file that `ecsuite compare table` reads."""
+    """Write the file of a sweep that `ecsuite compare table` reads."""
     text = json.dumps(
         sealed(with_format("result", sweep.to_json())), indent=1, ensure_ascii=False, allow_nan=False
     )
@@ -220,27 +220,27 @@ def save_sweep(file: Path, sweep: Sweep) -> None:
 
 
 MOST_RUNNING = 6
-"""Most lines about runs that are trained or scored now."""
+"""Maximum number of lines about running runs."""
 MOST_ENDED = 4
-"""Most lines about runs that ended; the latest are shown."""
+"""Maximum number of lines about ended runs; the latest are shown."""
 WIDEST = 40
-"""Most characters of the settings of a run."""
+"""Maximum number of characters for the settings of a run."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FollowedRun:
-    """A run as far as it is shown."""
+    """A run in the progress display."""
 
     name: str
-    """Its settings and its seed."""
+    """Settings and seed."""
     training: Job
-    """Trains it."""
+    """Training job."""
     scores: tuple[Job, ...]
-    """Score it."""
+    """Scoring jobs."""
 
     @classmethod
     def of(cls, run: PlannedRun, training: Job | None = None) -> Self:
-        """A run that is planned; trained by another job if one is given."""
+        """A planned run; `training` replaces its training job."""
         varied = run.variant.settings.items()
         settings = (
             ", ".join(f"{key.rpartition('.')[2]}={value_text(value)}" for key, value in varied)
@@ -259,7 +259,7 @@ class FollowedRun:
         return (self.training, *self.scores)
 
     def accuracy(self, results: Mapping[Job, Result]) -> float | None:
-        """The accuracy at the end of the training; None if there is none, or not yet."""
+        """The accuracy at the end of the training; None if undefined, or before the end."""
         found = results.get(self.training)
         measures: Mapping[str, float] = (
             {} if found is None or found.value is None else found.value["measures"]
@@ -267,7 +267,7 @@ class FollowedRun:
         return measures.get("accuracy")
 
     def how_it_ended(self, results: Mapping[Job, Result]) -> str | None:
-        """A few words; None if it has not ended."""
+        """Outcome in a few words; None before the end."""
         found = [results[job].failure for job in self.jobs if job in results]
         if (reason := next((reason for reason in found if reason is not None), None)) is not None:
             return f"failed: {reason}"
@@ -281,22 +281,22 @@ class FollowedRun:
 
 
 class ProgressText:
-    """Describes the runs of a sweep while they are computed; see `Runner.describe`.
+    """Progress display of the runs of a sweep; see `Runner.describe`.
 
     Args:
-        runs: Gives the runs that are known by now.
+        runs: Returns the runs so far.
     """
 
     def __init__(self, runs: Callable[[], Sequence[FollowedRun]]) -> None:
         self.runs = runs
-        self.ended: dict[FollowedRun, str] = {}  # in the order in which they were seen
+        self.ended: dict[FollowedRun, str] = {}  # in the order of their ends
 
     def text(self, results: Mapping[Job, Result], latest: Mapping[Job, str]) -> str:
         """One line with the counts, then a line for each of some runs.
 
         Args:
-            results: Of jobs that are done, or failed.
-            latest: What each running job says.
+            results: Results of jobs that are done or failed.
+            latest: Latest progress label of each running job.
         """
         runs = self.runs()
         for run in runs:
@@ -309,7 +309,7 @@ class ProgressText:
         counts += [f"{num_failed} failed"] if num_failed else []
         counts += [f"mean accuracy {fmean(accuracies):.1%}"] if accuracies else []
         lines = [", ".join(counts)]
-        lines += [f"  {run.name}: {said.rpartition(': ')[2]}" for run, said in now[:MOST_RUNNING]]
-        lines += [f"  and {len(now) - MOST_RUNNING} more that run"] if len(now) > MOST_RUNNING else []
+        lines += [f"  {run.name}: {label.rpartition(': ')[2]}" for run, label in now[:MOST_RUNNING]]
+        lines += [f"  and {len(now) - MOST_RUNNING} more running"] if len(now) > MOST_RUNNING else []
         lines += [f"  {run.name}: {how}" for run, how in list(self.ended.items())[: -MOST_ENDED - 1 : -1]]
         return "\n".join(lines)

@@ -1,13 +1,12 @@
 """Search of settings with Optuna, and pruning of runs that are worse than the median (Golovin et al., 2017).
 
-Optuna is told how trials ended in the order in which it was asked for them, and a trial is asked for when all but the
-last few before it have ended (`at_once`). So the settings that are tried depend on the study and on the version of
-Optuna alone: not on where trials are computed, nor on which of them ends first. A search that was killed asks again in
-the same order, and finds the stored results.
+Results of trials are reported to Optuna in the order of the trials, and a new trial is requested when all but the last
+few trials before it have ended (`at_once`). So the tried settings depend only on the study and on the version of
+Optuna, not on the machines or on which trial ends first. A search that was killed repeats its requests in the same
+order and reads the stored results.
 
-At each evaluation, the best figure of a run so far is compared with the median that the runs with the same seed of the
-finished trials had then. These medians are an input of jobs, so that pruning is the same in this process, in Slurm and
-in Ray.
+At each evaluation, the best figure of a run so far is compared with the median over finished trials, at that step and
+with the same seed. These medians are an input of jobs, so that pruning does not depend on the machine.
 """
 
 import json
@@ -43,9 +42,9 @@ from ecsuite.tables.cells import number, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 LEAST_RUNS = 4
-"""Least earlier runs with which a run is compared."""
-UNJUDGED = 0.25
-"""Share of the steps of a training in which no run is ended: early figures say little."""
+"""Minimum number of earlier runs for a comparison."""
+WARM_UP_SHARE = 0.25
+"""Share of the training steps before which no run is pruned: early figures are not informative."""
 
 Limits = Sequence[tuple[int, float]]
 """Medians by step."""
@@ -53,7 +52,7 @@ Limits = Sequence[tuple[int, float]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rule:
-    """When a run is ended."""
+    """A pruning rule."""
 
     figure: str
     """The figure, as in the log: `valid.accuracy`."""
@@ -63,13 +62,13 @@ class Rule:
     """The median of earlier runs at each step."""
 
     def is_worse(self, value: float, step: int) -> bool:
-        """Whether a figure at a step is worse than the median then; not at a step that earlier runs do not have."""
+        """Whether a figure is worse than the median at its step; false at steps without a median."""
         limit = dict(self.limits).get(step)
         return limit is not None and (value < limit if self.is_maximised else value > limit)
 
 
 class MedianPruning:
-    """A logger that finds out whether a run is worse than the rule allows."""
+    """A logger that requests the end of a run that is worse than its rule allows."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -77,14 +76,14 @@ class MedianPruning:
         self.is_pruned = False
 
     def start(self, config: Mapping[str, Any], folder: Path, step: int) -> None:
-        """Take the figures that an earlier attempt logged."""
+        """Read the figures that an earlier attempt logged."""
         file = RunFolder(folder).log
         for evaluation in evaluations(file.read_bytes() if file.is_file() else b"", str(file)):
             if evaluation.step <= step:
                 self.log(evaluation.step, evaluation.figures)
 
     def log(self, step: int, figures: Mapping[str, float]) -> None:
-        """Take the figures of an evaluation."""
+        """Compare the figures of an evaluation with the rule."""
         value = figures.get(self.rule.figure)
         if value is None:
             return
@@ -93,7 +92,7 @@ class MedianPruning:
         self.is_pruned = self.is_pruned or self.rule.is_worse(self.best, step)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is no open file."""
 
 
 @job_function(
@@ -111,18 +110,18 @@ def train_while_promising(
     keeps_weights: bool = False,
     context: Context,
 ) -> Outcome:
-    """Train a game, and end it early by a rule.
+    """Train a game, and prune it by a rule.
 
     Args:
         game: The experiment, with its seed.
-        folder: Parent of the run folder; a run that was stopped there goes on.
+        folder: Parent of the run folder; a stopped run in it is resumed.
         device: cpu, cuda or mps.
-        rule: When it is ended.
-        keeps_weights: As of `train_game`.
+        rule: The pruning rule.
+        keeps_weights: See `train_game`.
         context: See `Context`.
 
     Returns:
-        As `train_game`; of a run that was ended, `stopped` is pruned, and it has no corpus.
+        As `train_game`; a pruned run has `stopped` set to pruned, and no corpus.
 
     Raises:
         DivergedError: If the loss is not finite.
@@ -138,18 +137,18 @@ def train_while_promising(
 
 
 def medians(runs: Iterable[bytes], figure: str) -> list[tuple[int, float]]:
-    """The median at each step at which enough runs were evaluated, but for the first steps.
+    """The median at each step at which enough runs were evaluated, after the warm-up steps.
 
     Args:
-        runs: Their logs.
-        figure: The figure.
+        runs: Logs of runs.
+        figure: Name of the figure.
     """
     values: defaultdict[int, list[float]] = defaultdict(list)
     for log in runs:
         for evaluation in evaluations(log):
             if figure in evaluation.figures:
                 values[evaluation.step].append(evaluation.figures[figure])
-    first = max(values, default=0) * UNJUDGED
+    first = max(values, default=0) * WARM_UP_SHARE
     return [
         (step, median(found))
         for step, found in sorted(values.items())
@@ -164,33 +163,33 @@ def kept_log(arrays: Path) -> bytes:
 
 
 State = Literal["done", "pruned", "failed"]
-"""How a trial ended."""
+"""Final state of a trial."""
 LEAST_TRIALS = 4
-"""Least finished trials for the importance of settings."""
+"""Minimum number of finished trials for the importance of settings."""
 
 
 @dataclass(kw_only=True)
 class SearchTrial:
-    """A combination of settings that is tried with every seed."""
+    """A combination of settings, run with every seed."""
 
     number: int
-    """From 0, in the order in which they were asked for."""
+    """Index from 0, in the order of the requests."""
     settings: Settings
     """The settings."""
     runs: tuple[PlannedRun, ...]
-    """A run for each seed; none if the settings cannot be combined."""
+    """A run for each seed; empty if the settings cannot be combined."""
     same_as: "SearchTrial | None" = None
-    """The earlier trial with the same settings, whose results are taken."""
+    """The earlier trial with the same settings, whose results are used."""
     tries: dict[int, Job] = field(default_factory=dict)
-    """Jobs of runs that may be pruned, by seed, which train until then."""
+    """Training jobs that may prune their run, by seed."""
     is_whole: bool = False
-    """Whether its runs were not pruned."""
+    """Whether no run was pruned."""
     state: State | None = None
-    """How it ended; None: not yet."""
+    """Final state; None: unfinished."""
     value: float | None = None
-    """The mean of the figure over seeds; None if it is not done."""
+    """The mean objective over seeds; None unless done."""
     reason: str | None = None
-    """Why it failed."""
+    """Reason of the failure."""
 
     def to_json(self) -> dict[str, Any]:
         """The trial as JSON-ready data."""
@@ -204,7 +203,7 @@ class SearchTrial:
 
 
 class Search:
-    """The trials of a search, as far as they are known.
+    """The trials of a search so far.
 
     Args:
         study: A study with a search.
@@ -235,13 +234,13 @@ class Search:
 
     @property
     def best(self) -> SearchTrial | None:
-        """The best trial that is done; the first one of equals."""
+        """The best finished trial; in a tie the first."""
         sign = 1 if self.settings.is_maximised else -1
         done = [trial for trial in self.trials if trial.state == "done"]
         return max(done, key=lambda trial: sign * (trial.value or 0.0), default=None)
 
     def more(self, results: Mapping[Job, Result]) -> list[Job]:
-        """The jobs that are wanted because of the results so far; see `ecsuite.jobs.graph.Runner.run`."""
+        """The jobs to run next, given the results so far; see `ecsuite.jobs.graph.Runner.run`."""
         wanted: list[Job] = []
         while True:
             if len(self.trials) < self.settings.trials and self._num_under_way < self.settings.header.at_once:
@@ -256,7 +255,7 @@ class Search:
         return list(dict.fromkeys(wanted))
 
     def known_jobs(self) -> list[Job]:
-        """The jobs that are wanted as far as the stored results tell, and those that follow from no result."""
+        """The jobs that follow from the stored results, and the jobs that depend on no result."""
         wanted: dict[Job, None] = {}
         results: dict[Job, Result] = {}
         while new := self.more(results):
@@ -265,7 +264,7 @@ class Search:
         return list(wanted)
 
     def followed_runs(self) -> list[FollowedRun]:
-        """The runs of the trials that were asked for, without those that an earlier trial has."""
+        """The runs of all trials so far, without repeats of earlier trials."""
         trials = [trial for trial in self.trials if trial.same_as is None]
         return [
             FollowedRun.of(run, None if trial.is_whole else trial.tries.get(run.seed))
@@ -295,7 +294,7 @@ class Search:
         }
 
     def importance(self) -> dict[str, float] | None:
-        """The share of the differences between trials that each setting explains (fANOVA); None of too few trials."""
+        """Share of the variance between trials that each setting explains (fANOVA); None for too few trials."""
         values = {trial.value for trial in self.trials if trial.state == "done"}
         if len(values) < LEAST_TRIALS:
             return None
@@ -303,11 +302,11 @@ class Search:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             evaluator = importance.FanovaImportanceEvaluator(n_trees=32, seed=0)
-            found = importance.get_param_importances(self.sampler, evaluator=evaluator)
-        return {name: round(float(value), 4) for name, value in found.items()}
+            shares = importance.get_param_importances(self.sampler, evaluator=evaluator)
+        return {name: round(float(value), 4) for name, value in shares.items()}
 
     def _ask(self) -> list[Job]:
-        """The next trial; its jobs."""
+        """Request the next trial from Optuna, and return its jobs."""
         asked = self.sampler.ask()
         chosen: dict[str, Any] = {}
         for key, values in self.settings.over.items():
@@ -315,7 +314,7 @@ class Search:
                 suggest = asked.suggest_int if values.is_int else asked.suggest_float
                 chosen[key] = values.value(suggest(key, values.low, values.high, log=values.is_log))
             else:
-                # By its place: a choice may be a list, which Optuna does not take.
+                # Use the index: a choice may be a list, which Optuna does not accept.
                 chosen[key] = values[asked.suggest_categorical(key, list(range(len(values))))]
         trial = SearchTrial(number=len(self.trials), settings=chosen, runs=())
         earlier = next((each for each in self.trials if each.settings == chosen), None)
@@ -340,7 +339,7 @@ class Search:
         return [trial.tries.get(run.seed, run.training) for run in trial.runs]
 
     def _rule(self, run: PlannedRun) -> Rule:
-        """The rule for a run, by the runs with its seed of the trials that Optuna knows."""
+        """The pruning rule for a run, from the runs with its seed in the trials reported to Optuna."""
         if self.settings.header.prune == "none":
             limits = []
         else:
@@ -350,15 +349,15 @@ class Search:
                 for each in trial.runs
                 if trial.state == "done" and trial.same_as is None and each.seed == run.seed
             ]
-            kept = [self.store.read(training, needs_arrays=True) for training in earlier]
+            stored = [self.store.read(training, needs_arrays=True) for training in earlier]
             limits = medians(
-                (kept_log(each.arrays) for each in kept if each is not None and each.arrays is not None),
+                (kept_log(each.arrays) for each in stored if each is not None and each.arrays is not None),
                 self.settings.intermediate,
             )
         return Rule(figure=self.settings.intermediate, is_maximised=self.settings.is_maximised, limits=limits)
 
     def _trained(self, trial: SearchTrial, results: Mapping[Job, Result]) -> list[Job]:
-        """Take runs that were not pruned for whole ones; the jobs that are wanted then."""
+        """Mark a trial as whole if no run was pruned, and return the jobs to run then."""
         if trial.is_whole or not trial.tries or any(job not in results for job in trial.tries.values()):
             return []
         if any(_was_ended(results[job]) for job in trial.tries.values()):
@@ -366,15 +365,15 @@ class Search:
         for run in trial.runs:
             job = trial.tries.get(run.seed)
             if job is not None and self.store.read(run.training) is None:
-                kept = self.store.read(job, needs_arrays=True)
-                assert kept is not None and kept.arrays is not None
-                whole = Outcome(value=kept.value, arrays=kept.arrays.read_bytes())
-                self.store.write(run.training, whole, seconds=kept.seconds)
+                stored = self.store.read(job, needs_arrays=True)
+                assert stored is not None and stored.arrays is not None
+                whole = Outcome(value=stored.value, arrays=stored.arrays.read_bytes())
+                self.store.write(run.training, whole, seconds=stored.seconds)
         trial.is_whole = True
         return self.jobs_of(trial)
 
     def _has_ended(self, trial: SearchTrial, results: Mapping[Job, Result]) -> bool:
-        """Find out how a trial ended, if it has."""
+        """Set the state of a trial if it has ended, and return whether it has."""
         if trial.state is None and trial.same_as is not None:
             same = trial.same_as
             trial.state, trial.value, trial.reason = same.state, same.value, same.reason
@@ -398,7 +397,7 @@ class Search:
             trial.state, trial.value = "done", fmean(known)
 
     def _figure(self, run: PlannedRun, results: Mapping[Job, Result]) -> float | None:
-        """The figure of a run; None if it is not defined."""
+        """The objective of a run; None if undefined."""
         name = self.settings.objective
         if self.settings.is_measure:
             value = results[run.training].value["measures"].get(name)
@@ -408,7 +407,7 @@ class Search:
         return None if value is None else float(value)
 
     def _tell(self, trial: SearchTrial, results: Mapping[Job, Result]) -> None:
-        """Tell Optuna how a trial ended."""
+        """Report the result of a trial to Optuna."""
         states = self.optuna.trial.TrialState
         asked = self.asked[trial.number]
         if trial.state == "done":
@@ -421,7 +420,7 @@ class Search:
             self.sampler.tell(asked, state=states.FAIL)
 
     def _intermediate(self, trial: SearchTrial, results: Mapping[Job, Result]) -> Sequence[tuple[int, float]]:
-        """The last figure of a pruned trial: that of the run that ended first."""
+        """Step and value of the last figure of the run that was pruned first."""
         name = self.settings.objective
         pruned = [
             results[job].value for job in trial.tries.values() if results[job].value["stopped"] == PRUNED
@@ -434,7 +433,7 @@ class Search:
 
 
 def optuna_module() -> Any:
-    """Optuna, without its lines about each trial.
+    """Import Optuna, without its log lines about trials.
 
     Raises:
         ConfigError: If it is not installed.
@@ -453,11 +452,11 @@ def _was_ended(result: Result) -> bool:
 
 
 MOST_ROWS = 10
-"""Trials in the table; the others are in the JSON."""
+"""Maximum number of trials in the table; all trials are in the JSON."""
 
 
 def trials_table(search: Mapping[str, Any]) -> Table:
-    """The best trials first, then those that were pruned or failed.
+    """The best trials first, then pruned and failed trials.
 
     Args:
         search: The key `search` of `sweep.json`.
@@ -486,7 +485,7 @@ def trials_table(search: Mapping[str, Any]) -> Table:
 
 
 def search_lines(search: Mapping[str, Any], base: Base) -> list[str]:
-    """How many trials there were, the best one with the command that repeats it, and the importance of settings."""
+    """Number of trials, the best trial with the command that repeats it, and the importance of settings."""
     trials = search["trials"]
     states = [trial["state"] for trial in trials]
     counts = [f"{states.count(state)} {state}" for state in ("done", "pruned", "failed") if state in states]
@@ -519,5 +518,5 @@ def _assignments(settings: Settings) -> str:
 
 
 def _value(value: Any) -> str:
-    """A value as YAML, which reads JSON; plain texts without quotes."""
+    """A value as JSON, which is valid YAML; plain texts without quotes."""
     return value if isinstance(value, str) and value.isidentifier() else json.dumps(value)

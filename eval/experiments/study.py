@@ -51,7 +51,7 @@ from ecsuite.runtime.ragged import Ragged
 from ecsuite.tables.cells import value_text
 
 MAX_CORNERS = 2_000
-"""Most combinations of choices and bounds that are checked before the first trial."""
+"""Maximum number of combinations of choices and bounds that are checked before the first trial."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,33 +61,33 @@ class SearchKeys:
     over: Any
     """Ranges and choices by `section.key`."""
     trials: Count
-    """How many combinations of settings are tried, each with every seed."""
+    """Number of combinations of settings to try, each with every seed."""
     maximise: str = ""
-    """A score or a measure of training, the higher the better: its mean over seeds."""
+    """A score or a training measure whose mean over seeds is maximised."""
     minimise: str = ""
-    """A score or a measure of training, the lower the better: its mean over seeds."""
+    """A score or a training measure whose mean over seeds is minimised."""
     method: Literal["tpe", "random"] = "tpe"
-    """tpe: Optuna's tree-structured Parzen estimator; random: draws that ignore what came out."""
+    """tpe: Optuna's tree-structured Parzen estimator; random: draws that ignore results."""
     prune: Literal["none", "median"] = "none"
     """median: end a run that is worse than the median of the runs of earlier trials."""
     at_once: Count = 4
-    """Trials that are under way at the same time, wherever they are computed."""
+    """Number of concurrent trials, on one or several machines."""
     seed: Seed = 0
     """Seed of the method."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchSettings:
-    """A search."""
+    """A search in validated form."""
 
     over: Mapping[str, Values]
     """Ranges and choices by `section.key`."""
     objective: str
-    """The figure that is searched for."""
+    """The score or measure to optimise."""
     is_maximised: bool
     """Whether higher is better."""
     header: SearchKeys
-    """The other keys."""
+    """The keys as written."""
 
     @property
     def trials(self) -> int:
@@ -96,16 +96,16 @@ class SearchSettings:
 
     @property
     def is_measure(self) -> bool:
-        """Whether the figure is one of the training, not a score."""
+        """Whether the objective is a training measure, not a score."""
         return self.objective in MEASURES
 
     @property
     def intermediate(self) -> str:
-        """The name of the figure in the log of a training."""
+        """The name of the objective in a training log."""
         return f"valid.{self.objective}" if self.is_measure else f"metrics.{self.objective}"
 
     def corners(self) -> list[Settings]:
-        """The combinations of all choices with all lower bounds, and with all upper ones; the first ones of many."""
+        """All choices combined with all lower bounds, and with all upper bounds; the first `MAX_CORNERS` of them."""
         choices = {key: values for key, values in self.over.items() if isinstance(values, list)}
         ranges = {key: values.ends() for key, values in self.over.items() if isinstance(values, Range)}
         ends = [{key: pair[which] for key, pair in ranges.items()} for which in ((0, 1) if ranges else (0,))]
@@ -117,7 +117,7 @@ class SearchSettings:
         return found
 
     def with_objective(self, metrics: Sequence[str], source: str) -> tuple[str, ...]:
-        """The metrics of the study, with the one of the figure that is searched for.
+        """The metrics of the study, with the metric of the objective.
 
         Raises:
             ConfigError: If no metric has such a score.
@@ -129,44 +129,44 @@ class SearchSettings:
             find_metric(self.objective)
         except ConfigError:
             if self.objective in METRIC_OF:
-                return tuple(metrics)  # of a metric with several scores, which `score` names
-            place = at(source, "search", "maximise" if self.is_maximised else "minimise")
-            raise unknown_name(f"figure in {place}", self.objective, [*MEASURES, *METRIC_OF]) from None
+                return tuple(metrics)  # the objective is one of the scores of a metric in `score`
+            location = at(source, "search", "maximise" if self.is_maximised else "minimise")
+            raise unknown_name(f"figure in {location}", self.objective, [*MEASURES, *METRIC_OF]) from None
         return (*metrics, self.objective)
 
     def require_intermediate(self, experiment: Experiment, source: str) -> None:
-        """Check that the figure is measured while a game is trained, if runs are to be ended by it.
+        """Check that the objective is measured during training, if runs are pruned.
 
         Raises:
-            ConfigError: If it is not.
+            ConfigError: If it is measured only after training.
         """
         measured = experiment.evaluation.metrics
         if self.header.prune != "none" and not self.is_measure and self.objective not in measured:
             raise ConfigError(
                 f"{at(source, 'search', 'prune')}: {self.objective} is not measured during training; "
-                f"set: {{{METRICS}: [{self.objective}]}} measures it"
+                f"add set: {{{METRICS}: [{self.objective}]}}"
             )
 
 
 def read_search(tree: Any, source: str) -> SearchSettings:
-    """The key `search` of a study.
+    """Read the key `search` of a study.
 
     Raises:
         ConfigError: If a key or a value is not valid.
     """
-    place = at(source, "search")
+    location = at(source, "search")
     if not isinstance(tree, Mapping):
-        raise ConfigError(f"{place}: expected keys such as over, trials and maximise, got {tree}")
+        raise ConfigError(f"{location}: expected keys such as over, trials and maximise, got {shown(tree)}")
     if tree.get("method") == "grid":
-        raise ConfigError(f"{at(source, 'search', 'method')}: a grid is the key `vary`, without search")
+        raise ConfigError(f"{at(source, 'search', 'method')}: for a grid, use `vary` instead of search")
     missing = [key for key in ("over", "trials") if key not in tree]
     if missing:
         raise ConfigError(
-            f"{place}: {missing[0]}: expected, such as over: {{optimizer.lr: [1e-4, 1e-2, log]}}"
+            f"{location}: expected the key {missing[0]}, for example over: {{optimizer.lr: [1e-4, 1e-2, log]}}"
         )
-    header: SearchKeys = build(SearchKeys, tree, place)
+    header: SearchKeys = build(SearchKeys, tree, location)
     if bool(header.maximise) == bool(header.minimise):
-        raise ConfigError(f"{place}: expected one of maximise and minimise, such as maximise: topsim")
+        raise ConfigError(f"{location}: expected one of maximise and minimise, such as maximise: topsim")
     where = at(source, "search", "over")
     over = read_values(header.over, where)
     if not over:
@@ -185,24 +185,24 @@ def read_search(tree: Any, source: str) -> SearchSettings:
 
 
 NUM_MESSAGES = 24
-"""Messages of the made-up language."""
+"""Number of messages of the artificial language."""
 NUM_ATTRIBUTES = 3
-"""Most attributes of its meanings: the time of some metrics grows fast with them."""
+"""Maximum number of attributes of its meanings: the time of some metrics grows fast with their number."""
 
 
 def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], source: str) -> None:
-    """Check that what the corpora of games say about meanings is what each metric needs.
+    """Check that each metric can score the corpora of games.
 
-    A metric that has a value for messages about attributes, and none for the same messages about the objects of a
-    game, cannot score this game.
+    A metric cannot score a game if it is defined for messages about attributes, but undefined for the same messages
+    about the objects of the game.
 
     Args:
-        experiments: The games; of those that differ in neither world nor task, the first is tried.
+        experiments: The games; only the first game with a given world and task is tried.
         metrics: Names of the metrics.
-        source: Begins the message.
+        source: Start of the error message.
 
     Raises:
-        ConfigError: If a metric cannot; the message has its reason.
+        ConfigError: If a metric cannot score a game; the message has the reason.
     """
     experiments = list(experiments)
     for experiment in experiments:
@@ -219,12 +219,12 @@ def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], 
     if "generalisation" in metrics and not any(
         getattr(each.world.options, "held_out", 1)
         or getattr(each.world.options, "held_out_value", None)
-        or getattr(each.world.options, "objects", None)  # a table may say it itself
+        or getattr(each.world.options, "objects", None)  # a table may have a column of the splits
         for each in experiments
     ):
         raise ConfigError(
-            f"{source}: score: generalisation is about objects that were held out of training: set "
-            "world.held_out=0.3 or so"
+            f"{source}: score: generalisation needs objects held out from training: set "
+            "world.held_out=0.3 or similar"
         )
     tried = [name for name in metrics if not find_metric(name).shared.is_asked_for]
     kinds = {(repr(each.world), repr(each.task)): each for each in reversed(experiments)}
@@ -240,7 +240,7 @@ def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], 
 
 
 def made_up(experiment: Experiment) -> tuple[Corpus, Corpus]:
-    """Make messages about some objects of a game, and the same messages about combinations of attribute values."""
+    """Generate messages about some objects of a game, and the same messages about combinations of attribute values."""
     check_data(experiment)
     world = make_world(with_training(experiment, batch_size=NUM_MESSAGES))
     batches = itertools.islice(world.corpus_batches(NUM_MESSAGES), 1)
@@ -269,7 +269,7 @@ def made_up(experiment: Experiment) -> tuple[Corpus, Corpus]:
 
 
 def _has_values_of_all_attributes(corpus: Corpus) -> bool:
-    """Whether meanings are values, each a concept: no metric can tell such objects from made-up attributes."""
+    """Whether meanings are values and each value is a concept, so that objects look like artificial attributes."""
     meanings, concepts = corpus.meanings, corpus.concepts
     if meanings is None or concepts is None or meanings.dtype.kind not in "iu":
         return False
@@ -284,9 +284,9 @@ def _has_no_value(scores: Sequence[Score]) -> bool:
 FIRST_SEED = 1
 """First seed if only the number of seeds is given."""
 MAX_RUNS = 100_000
-"""Most runs of a sweep."""
+"""Maximum number of runs of a sweep."""
 COLLECTION_KEY = "corpora"
-"""Key of a study whose corpora are given; see `ecsuite.eval.experiments.collection`."""
+"""Key of a study of existing corpora; see `ecsuite.eval.experiments.collection`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -294,7 +294,7 @@ class SweepKeys:
     """The keys of a sweep's YAML file."""
 
     name: str
-    """Name of the sweep; by default that of its file."""
+    """Name of the sweep; by default its file name."""
     base: str = ""
     """Name of a shipped game, a YAML file, or a table of objects."""
     about: str = ""
@@ -302,19 +302,19 @@ class SweepKeys:
     set: Any = field(default_factory=dict)
     """Values by `section.key` for every run."""
     vary: Any = field(default_factory=dict)
-    """Lists of values by `section.key`: all their combinations; or a list of such grids, one after the other."""
+    """Lists of values by `section.key`, in all combinations; or a list of such grids."""
     rows: Any = None
-    """Games with a name, a base and settings, in place of `base` and `vary`."""
+    """Games with a name, a base and settings, instead of `base` and `vary`."""
     published: str | None = None
-    """Table of a paper with figures of the rows, which are joined by name: `table1` or `table3` of CBM."""
+    """Table of a paper with figures of the rows, matched by name: `table1` or `table3` of CBM."""
     zip: Any = field(default_factory=dict)
-    """Lists of values of equal lengths by `section.key`: first with first, and so on; combined with every grid."""
+    """Lists of equal lengths by `section.key`, combined item by item; each row is combined with every grid."""
     random: Count | None = None
-    """So many combinations, drawn at random, also from ranges; None: all."""
+    """Number of combinations to draw at random, also from ranges; None: all combinations."""
     random_seed: Seed = 0
-    """Seed of that draw."""
+    """Seed of the random combinations."""
     search: Any = None
-    """A search instead of `vary`; its keys are those of `SearchKeys`."""
+    """A search instead of `vary`, with the keys of `SearchKeys`."""
     seeds: Any = 1
     """Number of seeds (1, 2, …), or a list of seeds."""
     score: Any = ()
@@ -329,7 +329,7 @@ class RowKeys:
     base: str = ""
     """Name of a shipped game, or a YAML file."""
     set: Any = field(default_factory=dict)
-    """Changes of settings of the base, by `section.key`."""
+    """Settings that differ from the base, by `section.key`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -337,13 +337,13 @@ class Variant:
     """One combination of settings, which is trained with every seed."""
 
     settings: Settings
-    """The settings that vary, with their values here."""
+    """Values of the varied settings."""
     experiment: Experiment
     """The game; its seed is replaced by each seed of the sweep."""
 
     @property
     def name(self) -> str:
-        """The settings in a line; the name of the game if none vary."""
+        """The settings in a line; the name of the game if no setting varies."""
         return (
             ", ".join(f"{key}={value_text(value)}" for key, value in self.settings.items())
             or self.experiment.name
@@ -352,15 +352,15 @@ class Variant:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Base:
-    """The game that a sweep begins from."""
+    """The base game of a sweep."""
 
     name: str
     """Name of a shipped game, a YAML file, or a table of objects."""
     set: Settings
     """Values for every run."""
 
-    def variant(self, settings: Settings, place: str) -> Variant:
-        """The game with some settings; messages begin with the place.
+    def variant(self, settings: Settings, location: str) -> Variant:
+        """The game with some settings; `location` starts error messages.
 
         Raises:
             ConfigError: If there is no such game, or a setting is not valid.
@@ -369,7 +369,7 @@ class Base:
             experiment = load_experiment(self.name, changes={**self.set, **settings}, trust_code=False)
         except ConfigError as error:
             where = ", ".join(f"{key}={shown(value)}" for key, value in settings.items())
-            raise ConfigError(f"{place} ({where or 'the base'}): {error}") from None
+            raise ConfigError(f"{location} ({where or 'the base'}): {error}") from None
         return Variant(settings=settings, experiment=experiment)
 
 
@@ -380,13 +380,13 @@ class SweepStudy:
     name: str
     """Name of the sweep."""
     base: Base
-    """The game, and what is set in every run."""
+    """The game, and the settings of every run."""
     variants: tuple[Variant, ...]
-    """The combinations of settings; none if they are searched."""
+    """The combinations of settings; empty in a search."""
     search: SearchSettings | None
-    """How settings are searched; None: they are known."""
+    """The search; None: `variants` are run."""
     seeds: tuple[int, ...]
-    """Seeds of each."""
+    """Seeds of every combination."""
     metrics: tuple[str, ...]
     """Names of the metrics."""
     device: torch.device
@@ -398,7 +398,7 @@ class SweepStudy:
 
 
 def load_study(study: StudySource, *, device: str = "auto") -> SweepStudy:
-    """Read a sweep, and check each of its runs and metrics.
+    """Read a sweep, and validate each of its runs and metrics.
 
     Args:
         study: A shipped study such as `paper/xferbench_search`, a YAML file, or its content.
@@ -422,15 +422,15 @@ def read_study(
     assignments: Sequence[str] = (),
     tries_metrics: bool = True,
 ) -> SweepStudy:
-    """Check the content of a study, each of its runs and its metrics.
+    """Validate the content of a study, each of its runs and its metrics.
 
     Args:
         tree: The content.
-        source: Begins messages.
+        source: Start of error messages.
         device: auto, cpu, cuda or mps.
-        rows: Names of the rows to take; empty: all.
+        rows: Names of the selected rows; empty: all.
         assignments: `section.key=value` for the games of rows, applied after the settings of the study.
-        tries_metrics: Whether metrics are tried on made-up messages about the objects of each game.
+        tries_metrics: Whether metrics are tried on artificial messages about the objects of each game.
 
     Raises:
         ConfigError: If a key, a value or a combination is not valid; the message names the run.
@@ -449,7 +449,7 @@ def read_study(
         others = (
             "the settings are in search.over" if instead == "search" else "each row has its own base and set"
         )
-        raise ConfigError(f"{at(source, given)}: not read beside {instead}; {others}")
+        raise ConfigError(f"{at(source, given)}: not allowed together with {instead}; {others}")
     variants: list[Variant] = []
     checked: list[Experiment] = []
     search = None
@@ -467,7 +467,7 @@ def read_study(
     else:
         variants, num_runs = _grid_variants(header, base, source, len(seeds))
     if num_runs > MAX_RUNS:
-        raise ConfigError(f"{source}: {num_runs:,} runs; at most {MAX_RUNS:,}")
+        raise ConfigError(f"{source}: expected at most {MAX_RUNS:,} runs, got {num_runs:,}")
     if tries_metrics:
         require_scorable(checked + [variant.experiment for variant in variants], metrics, source)
     return SweepStudy(
@@ -484,19 +484,19 @@ def read_study(
 
 
 def _grid_variants(header: SweepKeys, base: Base, source: str, num_seeds: int) -> tuple[list[Variant], int]:
-    """Variants of `vary`, `zip` and `random`, and the number of runs; no variants if the runs are too many."""
-    place, vary = at(source, "vary"), header.vary
+    """Variants of `vary`, `zip` and `random`, and the number of runs; no variants if there are too many runs."""
+    location, vary = at(source, "vary"), header.vary
     grids = (
-        [(f"{place}[{n}]", grid) for n, grid in enumerate(vary)]
+        [(f"{location}[{n}]", grid) for n, grid in enumerate(vary)]
         if isinstance(vary, list)
-        else [(place, vary)]
+        else [(location, vary)]
     )
     zipped = (at(source, "zip"), header.zip)
-    found = combinations(grids, zipped, number=header.random, seed=header.random_seed)
-    num_runs = len(found) * num_seeds
+    chosen = combinations(grids, zipped, number=header.random, seed=header.random_seed)
+    num_runs = len(chosen) * num_seeds
     variants = [
-        base.variant(settings, f"{source}: setting {number} of {len(found)}")
-        for number, settings in enumerate(found if num_runs <= MAX_RUNS else (), 1)
+        base.variant(settings, f"{source}: setting {number} of {len(chosen)}")
+        for number, settings in enumerate(chosen if num_runs <= MAX_RUNS else (), 1)
     ]
     seen: dict[str, Variant] = {}
     for variant in variants:
@@ -510,40 +510,40 @@ def _grid_variants(header: SweepKeys, base: Base, source: str, num_seeds: int) -
 def _rows(
     entries: Any, source: str, fixed: Settings, wanted: Sequence[str], assignments: Sequence[str]
 ) -> list[Variant]:
-    """The rows of a study that are wanted, each named by its setting `row`; all are checked."""
+    """The selected rows of a study, named by the setting `row`; all rows are validated."""
     if not isinstance(entries, list) or not entries:
         raise ConfigError(f"{source}: rows: expected a list of games, each with a name and a base")
-    found: dict[str, Variant] = {}
+    variants: dict[str, Variant] = {}
     for number, entry in enumerate(entries):
-        place = f"{source}: rows[{number}]"
+        location = f"{source}: rows[{number}]"
         if not isinstance(entry, dict):
-            raise ConfigError(f"{place}: expected keys and values, got {shown(entry)}")
-        row: RowKeys = build(RowKeys, entry, place)
+            raise ConfigError(f"{location}: expected keys and values, got {shown(entry)}")
+        row: RowKeys = build(RowKeys, entry, location)
         if not row.name or not row.base or not row.name.replace("_", "").replace("-", "").isalnum():
-            raise ConfigError(f"{place}: expected a name of letters, digits, _ and -, and a base")
+            raise ConfigError(f"{location}: expected a name of letters, digits, _ and -, and a base")
         if not isinstance(row.set, dict):
             raise ConfigError(
-                f"{place}: set: expected keys such as channel.max_len with values, got {shown(row.set)}"
+                f"{location}: set: expected keys such as channel.max_len with values, got {shown(row.set)}"
             )
-        if row.name in found:
+        if row.name in variants:
             raise ConfigError(f"{source}: rows: expected unique names, found {row.name} twice")
-        is_wanted = not wanted or row.name in wanted  # other rows may not have the user's settings
+        is_wanted = not wanted or row.name in wanted  # the user's settings may be invalid for other rows
         changes = {**fixed, **row.set}
         try:
             experiment = load_experiment(row.base, assignments if is_wanted else [], changes=changes)
         except ConfigError as error:
-            raise ConfigError(f"{place}: {error}") from None
-        # Without the description of the base, which may not hold for the settings of the row.
+            raise ConfigError(f"{location}: {error}") from None
+        # The description of the base may be wrong for the settings of the row.
         experiment = replace(experiment, name=row.name, about="")
-        found[row.name] = Variant(settings={"row": row.name}, experiment=experiment)
+        variants[row.name] = Variant(settings={"row": row.name}, experiment=experiment)
     for name in wanted:
-        if name not in found:
-            raise unknown_name("row", name, found)
-    return [variant for name, variant in found.items() if not wanted or name in wanted]
+        if name not in variants:
+            raise unknown_name("row", name, variants)
+    return [variant for name, variant in variants.items() if not wanted or name in wanted]
 
 
 def study_seeds(seeds: Any, source: str) -> tuple[int, ...]:
-    """The seeds of a study: a number of seeds, or a list of different ones; `ConfigError` if it is neither."""
+    """The seeds of a study, from their number or a list of different seeds; raises `ConfigError` otherwise."""
     listed = list(range(FIRST_SEED, FIRST_SEED + min(seeds, MAX_RUNS + 1))) if type(seeds) is int else seeds
     is_list = isinstance(listed, list) and all(type(seed) is int and 0 <= seed < 2**31 for seed in listed)
     if not is_list or not listed or len(set(listed)) < len(listed):
@@ -554,7 +554,7 @@ def study_seeds(seeds: Any, source: str) -> tuple[int, ...]:
 
 
 def metrics_of(names: Any, source: str) -> tuple[str, ...]:
-    """The metrics that a study names, each once; `ConfigError` if there is no such metric."""
+    """The metrics that a study names, without repeats; raises `ConfigError` if one is unknown."""
     listed = split_names(names) if isinstance(names, str) else names
     if not isinstance(listed, list | tuple) or not all(isinstance(name, str) for name in listed):
         raise ConfigError(f"{source}: score: expected names of metrics, got {shown(names)}")

@@ -31,19 +31,19 @@ from ecsuite.runtime.errors import DivergedError
 from ecsuite.tables.cells import value_text
 
 MOST_TIMED = 3
-"""Runs that are begun; the others are taken to cost as much by example as their mean."""
+"""Maximum number of timed runs; other runs are assumed to take their mean time per example."""
 SECONDS = 1.5
-"""How long each is trained after its first step, which also imports and compiles."""
+"""Training time of a timed run after its first step, which also imports and compiles."""
 
 
 def measured_seconds(jobs: Sequence[Job]) -> dict[Job, float] | None:
-    """Time that training runs take on this machine; scores are not counted.
+    """Measure the time of training runs on this machine, without scores.
 
     Args:
-        jobs: Those that are missing.
+        jobs: Missing jobs.
 
     Returns:
-        Seconds of each training run; None if there is none that can be measured here.
+        Seconds of each training run; None if no run can be measured here.
     """
     trainings = [job for job in jobs if isinstance(job.inputs.get("game"), TrainingJob)]
     if not trainings or any(job.inputs["device"] != "cpu" for job in trainings):
@@ -53,10 +53,10 @@ def measured_seconds(jobs: Sequence[Job]) -> dict[Job, float] | None:
 
 
 def calls_notes(jobs: Sequence[Job]) -> list[str]:
-    """How often language models are asked in all of some training runs, in a line; none where nobody is.
+    """Line with the number of language model calls in training runs; empty without calls.
 
     Args:
-        jobs: The training runs; nobody is asked for it, and a few of them are counted.
+        jobs: The training runs; the number is estimated from a few runs, without any call.
     """
     games = [job for job in jobs if is_asked(job.inputs["game"].experiment)]
     if not games:
@@ -77,12 +77,12 @@ def calls_notes(jobs: Sequence[Job]) -> list[str]:
 
 
 def _some(jobs: Sequence[Job]) -> list[Job]:
-    """A few, which stand for all."""
+    """A sample of up to `MOST_TIMED` jobs."""
     return [jobs[place] for place in sorted({0, len(jobs) // 2, len(jobs) - 1})[:MOST_TIMED]]
 
 
 def _seconds_of(job: Job) -> float:
-    """Time of a whole run, from the share that is trained in `SECONDS`; nobody is asked for it."""
+    """Time of a whole run, from the share trained in `SECONDS`, without calls of language models."""
     game: TrainingJob = job.inputs["game"]
     if is_asked(game.experiment):
         participants = cost(game.experiment, job.inputs["device"])["participants"]
@@ -108,9 +108,9 @@ def _seconds_of(job: Job) -> float:
 
 
 MOST_COMPARED = 100
-"""Runs of a study and of a folder whose settings are compared in a plan."""
+"""Maximum number of runs of a study and of a folder whose settings a plan compares."""
 MOST_REASONS = 4
-"""Settings that are named in a plan because they differ."""
+"""Maximum number of differing settings that a plan names."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,17 +120,17 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
     folder: Path
     """Folder of the runs, their stored results, and the file of all figures."""
     part: tuple[int, int] | None = None
-    """Only every run of a part, such as (2, 10), the second of ten."""
+    """Index and number of parts, such as (2, 10); only the runs of this part are computed. None: all."""
     source: str = ""
-    """How the user named the study."""
+    """Name of the study as the user gave it."""
     kept: Path | None = None
-    """The folder of stored results; None: in that of the sweep."""
+    """Folder of stored results; None: in the folder of the sweep."""
 
     is_flat: ClassVar[bool] = False
     """Whether the folder itself holds runs and stored results, is never completed, and has no file of all figures."""
 
     def __post_init__(self) -> None:
-        """Raise `ConfigError` if the folder is that of a run."""
+        """Raise `ConfigError` if the folder is a run folder."""
         if not self.is_flat:
             require_no_other(self.folder, "a sweep")
 
@@ -145,24 +145,24 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
         return self.folder if self.is_flat else self.folder / "runs"
 
     def runs(self, study: SweepStudy) -> list[PlannedRun]:
-        """The runs, those of a part if one is asked for; of a search there are none yet."""
+        """The runs, or the runs of `part`; none for a search."""
         runs = plan(study, self.runs_folder)
         return runs if self.part is None else runs[self.part[0] - 1 :: self.part[1]]
 
     def plan(self, study: SweepStudy) -> list[Job]:
-        """The training and the scores of each run; of a search, as far as the stored results tell."""
+        """The training and the scores of each run; in a search, the jobs that follow from stored results."""
         if study.search is not None:
             return self._search(study).known_jobs()
         return [job for run in self.runs(study) for job in run.jobs]
 
     def notes_on_plan(self, study: SweepStudy) -> list[str]:
-        """Calls of language models in all runs, or the trials that are in the plan; and a file that is replaced."""
+        """Number of language model calls, or of planned trials; and the file that would be replaced."""
         if study.search is not None:
             search = self._search(study)
             search.known_jobs()
             return [
-                f"these are the jobs of {len(search.trials)} of {study.search.trials} trials; the others follow from "
-                "what comes out"
+                f"these are the jobs of {len(search.trials)} of {study.search.trials} trials; the other "
+                "trials depend on results"
             ]
         runs = self.runs(study)
         notes = calls_notes([run.training for run in runs])
@@ -191,7 +191,7 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
         return {job: (run.variant.name, run.seed) for run in self.runs(study) for job in run.jobs}
 
     def why_nothing_is_stored(self, study: SweepStudy) -> list[str]:
-        """Settings whose values in this study and in the runs of the folder have nothing in common."""
+        """Settings without a value that this study and the runs of the folder share."""
         configs = sorted(self.runs_folder.glob(f"*/{CONFIG}"))[:MOST_COMPARED]
         there = [dotted_values(read_config(config)) for config in configs]
         here = [
@@ -213,7 +213,7 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
         return Search(study, self.runs_folder, Store(self.store))
 
     def seconds_of(self, study: SweepStudy, jobs: Sequence[Job]) -> Mapping[Job, float] | None:
-        """From a few training runs that are begun and given up."""
+        """Time of training runs, measured on a few runs that are stopped early."""
         return measured_seconds(jobs)
 
     def device(self, study: SweepStudy) -> str:
@@ -225,9 +225,9 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
         return collect(study, self.runs(study), results, Runner(folder=self.store), restores=not self.is_flat)
 
     def measure(self, study: SweepStudy, runner: Runner) -> Sweep:
-        """Train and score what is not kept, write the scores of each run into its folder, and all into one file.
+        """Run the missing jobs, write the scores of each run into its folder, and all scores into one file.
 
-        A search chooses its trials from what came out before; of a part, the file of all runs is not written.
+        A search chooses trials by earlier results. For a part, the file of all runs is not written.
 
         Raises:
             DivergedError: If no run ended.
@@ -246,7 +246,7 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
         return sweep
 
     def _require_same_rules(self, study: SweepStudy) -> None:
-        """Refuse a folder whose runs were begun under rules that the study does not ask for."""
+        """Raise if runs in the folder were started with other rules than the study's."""
         earlier = [
             read_yaml(str(config), "run", {})
             for config in sorted(self.runs_folder.glob(f"*/{CONFIG}"))
@@ -260,7 +260,7 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
             require_same_rules(self.folder, tree, mixes=mixes)
 
     def _measure_search(self, study: SweepStudy, runner: Runner) -> Sweep:
-        """Try settings until there are as many trials as asked for."""
+        """Try settings until the requested number of trials is reached."""
         assert runner.folder is not None
         search = Search(study, self.runs_folder, Store(runner.folder, runner.note))
         runner = replace(runner, describe=ProgressText(search.followed_runs).text)
@@ -284,7 +284,7 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
         return list(finding.sources())
 
     def report(self, study: SweepStudy, finding: Sweep) -> Report:
-        """The table over seeds, or that of the trials; and which runs are not in it."""
+        """The table over seeds or of the trials, and the runs that are not in it."""
         lines = [] if finding.search is None else search_lines(finding.search, study.base)
         for run in finding:
             if run.failure is not None:

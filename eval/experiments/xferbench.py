@@ -1,7 +1,7 @@
-"""Sources of the XferBench paper (Boldt & Mortensen 2024), which are scored by its target languages.
+"""Sources of the XferBench paper (Boldt & Mortensen 2024), scored on its target languages.
 
-A source is a game that is trained here, a reference source or a text that is drawn for each seed, or a corpus of other
-authors.
+A source is a game that is trained here, a reference source or a text that is sampled for each seed, or a published
+corpus.
 """
 
 import tempfile
@@ -43,11 +43,11 @@ from ecsuite.runtime.devices import choose_device
 from ecsuite.runtime.errors import ConfigError, look_up, unknown_name
 
 SourceKind = Literal["human", "synthetic or emergent", "random"]
-"""Kinds of sources that the paper's first hypothesis puts in this order, best first."""
+"""Kinds of sources in the order of the paper's first hypothesis, best first."""
 RANDOM = ("random", "no_pretrain")
 """Reference sources of the kind random."""
 KINDS = ("game", "baseline", "text", "elcc")
-"""Keys of a source, one of which says what it is."""
+"""Keys of a source; exactly one of them is given."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,11 +59,11 @@ class PaperSourceKeys:
     game: str = ""
     """Name of a shipped game, or a YAML file."""
     set: Any = field(default_factory=dict)
-    """Changes of settings of the game, by `section.key`."""
+    """Settings that differ from the game, by `section.key`."""
     baseline: str = ""
     """A reference source: paren_synth, paren_real, random or no_pretrain."""
     text: str = ""
-    """Language code of the text that is the source, or whose words it needs."""
+    """Language code of the text that is the source, or that provides its words."""
     elcc: str = ""
     """SYSTEM/VARIANT of ELCC."""
 
@@ -73,7 +73,7 @@ class PaperKeys:
     """The keys of the YAML file of a study."""
 
     name: str
-    """Name of the study; by default that of its file."""
+    """Name of the study; by default its file name."""
     sources: Any
     """The sources in the order of the table."""
     about: str = ""
@@ -83,7 +83,7 @@ class PaperKeys:
     protocol: str = "strict"
     """Protocol of XferBench."""
     seeds: Any = 3
-    """Seeds of XferBench's models, and of sources that are drawn: their number, or a list."""
+    """Seeds of XferBench's models and of random sources: their number, or a list."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,13 +93,13 @@ class PaperSource:
     name: str
     """Name in the table."""
     origin: str
-    """How it is made."""
+    """Command that produces it."""
     kind: SourceKind
-    """Its kind in the paper's first hypothesis."""
+    """Kind in the paper's first hypothesis."""
     game: PlannedRun | None = None
     """The training of a game."""
     transfer: XferBenchStudy | None = None
-    """The study of XferBench of a corpus of a file, or of no corpus; None of what jobs make, and of what is missing."""
+    """XferBench study of a corpus file or of no corpus; None if jobs make the corpus, or it is missing."""
     jobs: tuple[tuple[int, Job], ...] = ()
     """Jobs of its scores, each with its seed."""
     missing: str = ""
@@ -127,22 +127,22 @@ class PaperStudy:
     sources: tuple[PaperSource, ...]
     """The sources."""
     translation: Mapping[str, Mapping[str, Mapping[str, float]]]
-    """Translation scores by metric, setting and source: the paper's, or the user's."""
+    """Translation scores by metric, setting and source, from the paper or the user."""
     is_translated: bool
-    """Whether translation scores are the user's."""
+    """Whether translation scores are from the user."""
 
 
 class PaperFiles(NamedTuple):
     """Files of the user that a study reads."""
 
     targets: Path | None = None
-    """Folder of target texts; None: those of the preset."""
+    """Folder of target texts; None: the texts of the preset."""
     texts: Path | None = None
-    """Folder of texts that are sources; None: that of the targets, or of downloaded articles."""
+    """Folder of source texts; None: the folder of the targets, or of downloaded articles."""
     corpora: Mapping[str, Path] = {}
-    """Corpora by name of a source, also of sources that the study does not have."""
+    """Corpora by source name, also of sources outside the study."""
     translation: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None
-    """Translation scores by metric, setting and source; None: the paper's."""
+    """Translation scores by metric, setting and source; None: the scores of the paper."""
 
 
 def load_paper(
@@ -155,15 +155,15 @@ def load_paper(
     names: Sequence[str] = (),
     device: str = "auto",
 ) -> PaperStudy:
-    """Read a study, draw its reference sources, and find out which sources are missing.
+    """Read a study, and determine its missing sources.
 
     Args:
         study: A shipped study such as `paper/xferbench_main`, a YAML file, or its content.
         files: Files of the user.
         folder: Parent of the run folders of games.
-        preset: Replaces the preset of the study; None keeps it.
-        seeds: Replace the seeds of the study; None keeps them.
-        names: Names of the sources to take; empty: all.
+        preset: Replacement of the study's preset; None: the study's.
+        seeds: Replacement of the study's seeds; None: the study's.
+        names: Names of the selected sources; empty: all.
         device: auto, cpu, cuda or mps.
 
     Raises:
@@ -230,19 +230,19 @@ def load_paper(
 
 
 def _targets(folder: Path | None, sizes: XferBenchPreset) -> list[Text]:
-    """Target texts; of a folder, those of the paper's ten languages that it has."""
+    """Target texts; from a folder, the texts of the paper's ten languages in it."""
     texts = choose_texts(preset_folder(folder, sizes), sizes)
     if folder is not None and not sizes.languages:
         texts = [each for each in texts if each.name in XFERBENCH_TARGETS]
         if not texts:
             wanted = ", ".join(f"{code}.txt.gz" for code in XFERBENCH_TARGETS)
-            raise ConfigError(f"--targets {folder}: expected some of {wanted}; found none")
+            raise ConfigError(f"--targets {folder}: expected at least one of {wanted}, got none")
     return [each.identified() if isinstance(each, TextFile) else each for each in texts]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _SourceMaker:
-    """Settings that all sources of a study share."""
+    """Builder of sources, with the settings that all sources of a study share."""
 
     sizes: XferBenchPreset
     protocol: str
@@ -279,7 +279,7 @@ class _SourceMaker:
         return PaperSource(name=item.name, origin=origin, kind=kind, jobs=self._jobs(make, item.name))
 
     def _jobs(self, make: Callable[..., Job], name: str) -> tuple[tuple[int, Job], ...]:
-        """The score of each seed."""
+        """The scoring job of each seed."""
         shared = {
             "texts": list(self.targets),
             "preset": self.sizes.name,
@@ -387,7 +387,7 @@ def transfer_of_game(
 
 
 REFERENCES_VERSION = 1
-"""Raised when a reference source is drawn in another way, or the tokens of a text are other ones."""
+"""Increased whenever a reference source is sampled differently, or the tokens of a text change."""
 
 
 @job_function(
@@ -408,11 +408,11 @@ def transfer_of_reference(
     name: Label,
     context: Context,
 ) -> dict[str, Any]:
-    """Draw a reference source, or the tokens of a text, and score it by XferBench.
+    """Sample a reference source, or read the tokens of a text, and score it by XferBench.
 
     Args:
         source: Name of the source.
-        text: The text that it reads; None: none.
+        text: Text of the source; None: it needs no text.
         texts: The target languages.
         preset: Name of the sizes.
         protocol: Name of the protocol.
@@ -422,7 +422,7 @@ def transfer_of_reference(
         context: See `Context`.
 
     Returns:
-        As of `transfer_of_game`.
+        See `transfer_of_game`.
 
     Raises:
         ConfigError: If the text can't be read, has changed, or is empty.
@@ -450,9 +450,7 @@ def _transfer(
         progress=lambda label, done, total: context.report_progress(label, done / total if total else 0.0),
     )
     try:
-        found = metric.measure(study, runner)
-    except (
-        KeyboardInterrupt
-    ):  # the runner's answer to a request to stop; its finished jobs are in the scratch folder
+        result = metric.measure(study, runner)
+    except KeyboardInterrupt:  # the runner was asked to stop; finished jobs are in the scratch folder
         raise Stopped from None
-    return {"by_target": found.by_seed[seed], "passes": round(max(1.0, found.pretrained["repeats"]), 2)}
+    return {"by_target": result.by_seed[seed], "passes": round(max(1.0, result.pretrained["repeats"]), 2)}

@@ -1,4 +1,4 @@
-"""Scores of the sources of the XferBench paper beside its tables 2, 4 and 5, its figures 2 and 3, and correlations."""
+"""Scores of the XferBench paper's sources vs. its tables 2, 4 and 5 and figures 2 and 3, and correlations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -42,27 +42,27 @@ from ecsuite.tables.table import Row, Table, name_column, number_column, row_of
 from ecsuite.version import __version__
 
 PUBLISHED_MINUTES = 330
-"""Minutes of one score of the paper's size on its GPU, an RTX 2080 Ti (section 3.3)."""
+"""Minutes per score at the paper's size on its GPU, an RTX 2080 Ti (section 3.3)."""
 SMALL_TOKENS_A_SECOND = 40_000
-"""Tokens of training a second of a reduced preset's model on one core (docs/evidence/mini.md)."""
+"""Training tokens per second of a reduced preset's model on one core (docs/evidence/mini.md)."""
 H100_MINUTES = 5.8
-"""Minutes of training and tests of one score of the paper's size on an H100 (docs/gpu.md)."""
+"""Minutes of training and tests per score at the paper's size on an H100 (docs/gpu.md)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PaperRow:
-    """A source with what came out."""
+    """A source with its results."""
 
     source: PaperSource
     """The source."""
     by_seed: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     """Cross-entropy by seed and target, nats per token; empty without a score."""
     passes: float | None = None
-    """Passes over the corpus per epoch of pretraining; None of no pretraining, and without a score."""
+    """Passes over the corpus per epoch of pretraining; None without pretraining or score."""
     accuracy: float | None = None
     """Accuracy of a game at the end of its training."""
     reason: str = ""
-    """Why there is no score; empty: there is one."""
+    """Reason for a missing score; empty: it has a score."""
 
     @property
     def name(self) -> str:
@@ -71,7 +71,7 @@ class PaperRow:
 
     @property
     def published(self) -> float | None:
-        """Score of Table 5; None of a source that it does not have."""
+        """Score of Table 5; None if the source is not in it."""
         return PAPER_SCORES.get(self.name)
 
     @property
@@ -100,11 +100,11 @@ class PaperResult:
 
     @property
     def scored(self) -> dict[str, float]:
-        """Scores by source, of those that have one."""
+        """Scores by source, without sources that have no score."""
         return {row.name: row.score for row in self.rows if row.score is not None}
 
     def ranks(self) -> dict[str, tuple[float, float]]:
-        """Published rank and ours of each source that has both scores, 1 for the lowest score."""
+        """Published rank and our rank of each source with both scores; 1 for the lowest score."""
         rows = [row for row in self.rows if row.score is not None and row.published is not None]
         if not rows:
             return {}
@@ -117,7 +117,7 @@ class PaperResult:
         }
 
     def agreement(self) -> Correlation | None:
-        """Correlation of our scores with those of Table 5; None for fewer than three sources."""
+        """Correlation of our scores with Table 5; None for fewer than three sources."""
         return _correlation(self.scored, PAPER_SCORES)
 
 
@@ -132,7 +132,7 @@ class PaperTables(Benchmark[PaperStudy, PaperResult]):
     folder: Path
     """Folder of stored results; the runs of games are in it, too."""
     figure: int = 2
-    """Figure of the paper that is drawn: 2 or 3."""
+    """Figure of the paper to draw: 2 or 3."""
 
     @property
     def store(self) -> Path:
@@ -140,7 +140,7 @@ class PaperTables(Benchmark[PaperStudy, PaperResult]):
         return self.folder
 
     def plan_groups(self, study: PaperStudy) -> dict[Job, tuple[str, int]]:
-        """The source and the seed of each job; the training of a game is with the first seed of the study."""
+        """The source and the seed of each job; the training of a game has the first seed of the study."""
         groups: dict[Job, tuple[str, int]] = {}
         for source in study.sources:
             if source.game is not None:
@@ -173,7 +173,7 @@ class PaperTables(Benchmark[PaperStudy, PaperResult]):
         return lines
 
     def seconds_of(self, study: PaperStudy, jobs: Sequence[Job]) -> Mapping[Job, float] | None:
-        """Time of games, from a few that are begun, and of scores of small models; others are not estimated."""
+        """Time of games, from a few short runs, and of scores of small models; other jobs are not estimated."""
         if study.device != "cpu" or not study.preset.is_reduced:
             return None
         scores = [job for job in jobs if not isinstance(job.inputs.get("game"), TrainingJob)]
@@ -203,15 +203,15 @@ class PaperTables(Benchmark[PaperStudy, PaperResult]):
             return PaperRow(source=source, reason=f"missing: {source.missing}")
         if source.transfer is not None:
             try:
-                found = metric.collect(source.transfer, results)
+                result = metric.collect(source.transfer, results)
             except DivergedError as error:
                 return PaperRow(source=source, reason=str(error))
             has_corpus = source.transfer.corpora[study.seeds[0]] is not None
-            passes = round(max(1.0, found.pretrained["repeats"]), 2) if has_corpus else None
-            return PaperRow(source=source, by_seed=found.by_seed, passes=passes)
+            passes = round(max(1.0, result.pretrained["repeats"]), 2) if has_corpus else None
+            return PaperRow(source=source, by_seed=result.by_seed, passes=passes)
         training = None if source.game is None else results[source.game.training]
         scored = {seed: results[job] for seed, job in source.jobs}
-        values = {seed: found.value for seed, found in scored.items() if found.failure is None}
+        values = {seed: result.value for seed, result in scored.items() if result.failure is None}
         if not values:
             failed = [training, *scored.values()] if training is not None else [*scored.values()]
             return PaperRow(source=source, reason=str(next(filter(None, (each.failure for each in failed)))))
@@ -382,7 +382,7 @@ def _correlations(study: PaperStudy, finding: PaperResult) -> dict[str, Correlat
 def _notes(study: PaperStudy, finding: PaperResult) -> Iterator[str]:
     seeds = ", ".join(map(str, study.seeds))
     yield (
-        f"seeds {seeds} of models and of drawn sources; ±: Student's interval over them, of one corpus of each game, "
+        f"seeds {seeds} of models and of random sources; ±: Student's interval over seeds, for one corpus per game, "
         "as in the paper; published intervals: over languages, by the authors' program from Table 5"
     )
     if study.preset.is_reduced:
@@ -394,7 +394,7 @@ def _notes(study: PaperStudy, finding: PaperResult) -> Iterator[str]:
         if row.reason:
             yield f"{row.name}: {row.reason}"
         elif row.passes is not None and row.passes > 1.02:
-            yield f"{row.name}: its corpus is read {row.passes:.1f} times an epoch, which alone changes a score"
+            yield f"{row.name}: its corpus is repeated {row.passes:.1f} times per epoch; this alone changes a score"
     yield f"{duration_text(3600 * finding.hours)} of computing"
 
 

@@ -1,7 +1,7 @@
 """Acquisition: train several runs in parallel, each until its protocol stops it.
 
 All inputs of a run are functions of its seed, so results do not depend on which runs are batched together, except for
-the last bits of weights on processors whose products of several matrices differ from those of one (some from AMD).
+the last bits of weights on processors on which batched and single matrix products differ (some from AMD).
 """
 
 import math
@@ -35,10 +35,10 @@ from ecsuite.runtime.recording import Recorded
 BLOCK = 64
 """Number of batches that are drawn at once."""
 HELD_OUT_BATCH, LARGE_HELD_OUT_BATCH = 1024, 16_384
-"""Held-out meanings per batch on the CPU, and on other devices, where few large batches take less time."""
-KEPT_SHARE, FEWEST = 0.5, 8
-"""With graphs, replicas of ended runs are dropped when at most this share of the replicas is running, and only if there
-are more than `FEWEST`: new graphs cost as much as a hundred updates, whose time hardly depends on so few runs."""
+"""Held-out meanings per batch on the CPU and on other devices, where large batches are faster."""
+MAX_RUNNING_SHARE, MAX_UNDROPPED = 0.5, 8
+"""With graphs, replicas of ended runs are dropped if at most this share of the replicas is still running and there are
+more than `MAX_UNDROPPED`: new graphs cost about a hundred updates, and few replicas take little time."""
 USED_SHARE = 0.8
 """Share of a device's free memory that runs may take."""
 COPIES_OF_WEIGHTS = 4
@@ -89,7 +89,7 @@ class LanguageDataset:
         run: Grammar and seed of the language.
         geometry: Sizes of the language.
         batch_size: Number of meanings in a batch, drawn uniformly and independently.
-        held_out: Fraction of meanings held out from training; the seed selects them, the same for all grammars.
+        held_out: Fraction of meanings held out from training; the seed selects the same ones for all grammars.
     """
 
     def __init__(self, run: TrainingRun, geometry: Geometry, *, batch_size: int, held_out: float) -> None:
@@ -124,7 +124,7 @@ class LanguageDataset:
 
 
 class RunGroup:
-    """Runs that are trained side by side: their data sets, batches and early stopping; for the arguments see `learn`.
+    """Runs that are trained in parallel: their data sets, batches and early stopping; for the arguments see `learn`.
 
     A run that has ended may still be computed, as long as that costs less than dropping it.
     """
@@ -148,7 +148,7 @@ class RunGroup:
             EarlyStopping(protocol, run.cap, floor) for run, floor in zip(runs, self.floors, strict=True)
         ]
         self.active = list(range(len(runs)))
-        """Indices of the runs that are computed; the position of a run in this list is that of its replica."""
+        """Indices of the runs that are computed; a run has the same position in this list as its replica."""
         self.ended: set[int] = set()
         """Indices of the active runs that have ended."""
         self._block = -1
@@ -160,33 +160,33 @@ class RunGroup:
     @property
     def running(self) -> list[int]:
         """The positions in `active` of the runs that have not ended."""
-        return [place for place, index in enumerate(self.active) if index not in self.ended]
+        return [position for position, index in enumerate(self.active) if index not in self.ended]
 
-    def end(self, places: Collection[int]) -> None:
+    def end(self, positions: Collection[int]) -> None:
         """Note that the runs at these positions of `active` have ended."""
-        self.ended |= {self.active[place] for place in places}
+        self.ended |= {self.active[position] for position in positions}
 
-    def keep(self, places: Sequence[int]) -> None:
+    def keep(self, positions: Sequence[int]) -> None:
         """Continue only the runs at these positions of `active`."""
-        self.active = [self.active[place] for place in places]
+        self.active = [self.active[position] for position in positions]
         self.ended.intersection_update(self.active)
-        self._meanings, self._messages = self._meanings[:, list(places)], self._messages[:, :, list(places)]
+        self._meanings, self._messages = self._meanings[:, [*positions]], self._messages[:, :, [*positions]]
 
     def batch(self, updates: int) -> tuple[Tensor, Tensor]:
-        """The batches of all active runs: meanings and messages as `SupervisedBatch` takes them."""
-        block, place = divmod(updates, BLOCK)
+        """The batches of all active runs: meanings and messages, shaped for `SupervisedBatch`."""
+        block, position = divmod(updates, BLOCK)
         if block != self._block:
             self._block = block
             # (BLOCK, replicas, attributes, batch) and (BLOCK, length, replicas, batch)
             self._meanings, self._messages = self._draw(block)
-        return self._meanings[place], self._messages[place]
+        return self._meanings[position], self._messages[position]
 
     def _draw(self, block: int) -> tuple[Tensor, Tensor]:
         datasets = [self.datasets[index] for index in self.active]
         if self.device.type == "cpu":
             meanings, messages = zip(*(dataset.block(block) for dataset in datasets), strict=True)
             return torch.stack(meanings, dim=1), torch.stack(messages, dim=2)
-        # Only ids are sent to the device; those of one seed are the same in all languages.
+        # Only ids are sent to the device; runs with the same seed have the same ids in all languages.
         by_seed = {dataset.seed: dataset for dataset in datasets}
         drawn = {seed: dataset.draw(block) for seed, dataset in by_seed.items()}
         chosen = torch.from_numpy(np.stack([drawn[dataset.seed] for dataset in datasets], axis=1))
@@ -198,30 +198,30 @@ class RunGroup:
         return meanings_on_device, rows.permute(0, 3, 1, 2).long().contiguous()
 
     def examples(self, meanings: Tensor, messages: Tensor) -> SupervisedBatch:
-        """A batch as the learners take it."""
+        """Make a batch for the learners."""
         return SupervisedBatch(meanings, messages, self.geometry.num_values, self.geometry.vocab_size + 1)
 
     def diverged(
         self, learner: SupervisedLearner, parameters: Parameters, meanings: Tensor, messages: Tensor
     ) -> list[int]:
-        """The positions in `active` of the runs that have not ended and whose own loss is not finite."""
+        """The positions in `active` of the unfinished runs whose own loss is not finite."""
         found = []
-        for place in self.running:
-            examples = self.examples(meanings[place : place + 1], messages[:, place : place + 1])
+        for position in self.running:
+            examples = self.examples(meanings[position : position + 1], messages[:, position : position + 1])
             with torch.no_grad():
-                loss = learner.loss(_replica(parameters, place), examples)
+                loss = learner.loss(_replica(parameters, position), examples)
             if not math.isfinite(loss.item()):
-                found.append(place)
+                found.append(position)
         return found
 
     def held_out_accuracy(
-        self, learner: SupervisedLearner, parameters: Parameters, place: int
+        self, learner: SupervisedLearner, parameters: Parameters, position: int
     ) -> float | None:
         """Accuracy of one replica on its held-out meanings; None if there are none."""
-        dataset = self.datasets[self.active[place]]
+        dataset = self.datasets[self.active[position]]
         if not len(dataset.held_out):
             return None
-        own, right = _replica(parameters, place), 0.0
+        own, right = _replica(parameters, position), 0.0
         size = HELD_OUT_BATCH if self.device.type == "cpu" else LARGE_HELD_OUT_BATCH
         for start in range(0, len(dataset.held_out), size):
             chosen = dataset.held_out[start : start + size]
@@ -233,16 +233,16 @@ class RunGroup:
         return right / len(dataset.held_out)
 
 
-def _replica(parameters: Parameters, place: int) -> Parameters:
+def _replica(parameters: Parameters, position: int) -> Parameters:
     """The parameters of one replica, with a replica dimension and without gradients."""
-    return {name: value[place : place + 1].detach() for name, value in parameters.items()}
+    return {name: value[position : position + 1].detach() for name, value in parameters.items()}
 
 
 class Updates:
     """Losses and updates of replicas; on CUDA their kernels are recorded as graphs.
 
-    An update of a recurrent agent is some hundred kernels of a few microseconds each: starting them one by one takes
-    the processor longer than the GPU computes.
+    An update of a recurrent agent is some hundred kernels of a few microseconds each: launching them singly takes
+    the CPU longer than the GPU needs to compute them.
 
     Args:
         learner: Learner of the agents.
@@ -286,10 +286,10 @@ class Updates:
     def should_drop(self, num_running: int) -> bool:
         """Whether to drop the replicas of ended runs while `num_running` continue."""
         number = self.replicas.count
-        return not self.has_graphs or (number > FEWEST and num_running <= KEPT_SHARE * number)
+        return not self.has_graphs or (number > MAX_UNDROPPED and num_running <= MAX_RUNNING_SHARE * number)
 
     def keep(self, kept: Sequence[int]) -> None:
-        """Drop all replicas but these."""
+        """Drop all replicas except the ones with these indices."""
         self.replicas.keep(kept)
         self.recorded = Recorded(self.replicas.optimizer)
 
@@ -335,7 +335,7 @@ def learn(
     device: torch.device | None = None,
     report_progress: RunProgressCallback = lambda index, updates, accuracy: None,
 ) -> Iterator[tuple[int, RunOutcome]]:
-    """Train runs in parallel, on a GPU as many at a time as fit in its free memory.
+    """Train runs in parallel, on a GPU in groups that fit in its free memory.
 
     Args:
         model: Name and options of the model.
@@ -351,7 +351,7 @@ def learn(
         The index of each run and its outcome, as soon as it ends.
 
     Raises:
-        DivergedError: If the loss of a run is not finite; raised when the others have ended.
+        DivergedError: If the loss of a run is not finite; raised after all other runs have ended.
     """
     device = device or torch.device("cpu")
     spec, link, number = parse_model(role, model), parse_channel(channel), len(runs)
@@ -417,7 +417,7 @@ def _learn_side_by_side(
     report_progress: RunProgressCallback,
     first: int,
 ) -> Iterator[tuple[int, RunOutcome]]:
-    """Train runs that fit in memory; see `learn`. `first` is the index of the first one among all."""
+    """Train runs that fit in memory; see `learn`. `first` is the index of `runs[0]` among all runs."""
     last_report = time.monotonic()
     diverged: list[str] = []
     with computing(device, protocol.precision, seed=runs[0].seed):
@@ -430,7 +430,7 @@ def _learn_side_by_side(
         learner = make_learner(agents[0].to(device), geometry, link, runs[0].seed)
         run_group = RunGroup(runs, role, geometry, protocol, device)
         steps = Updates(learner, replicas, run_group.examples)
-        if steps.has_graphs:  # graphs keep using the memory that their learner has for batches of one size
+        if steps.has_graphs:  # graphs keep using the memory of their learner, so evaluation gets another one
             learner = make_learner(agents[0], geometry, link, runs[0].seed)
         updates = 0
         while run_group.running:
@@ -438,26 +438,26 @@ def _learn_side_by_side(
             loss, accuracies = steps.loss(*batch)
             parameters = replicas.parameters()
             ended = [] if math.isfinite(loss) else run_group.diverged(learner, parameters, *batch)
-            for place in ended:
-                run = runs[run_group.active[place]]
+            for position in ended:
+                run = runs[run_group.active[position]]
                 diverged.append(
                     f"{role} {spec} on {run.grammar}, seed {run.seed}: the loss is not finite after {updates} updates"
                 )
-            for place, (index, accuracy) in enumerate(zip(run_group.active, accuracies, strict=True)):
-                if place in ended or index in run_group.ended:
+            for position, (index, accuracy) in enumerate(zip(run_group.active, accuracies, strict=True)):
+                if position in ended or index in run_group.ended:
                     continue
                 early_stopping = run_group.early_stoppings[index]
                 decision = early_stopping.observe(updates, accuracy)
                 if decision is not None:
-                    ended.append(place)
+                    ended.append(position)
                     outcome = RunOutcome(
                         **asdict(decision),
                         grammar=runs[index].grammar,
                         seed=runs[index].seed,
                         accuracy=early_stopping.accuracy,
                         floor=run_group.floors[index],
-                        held_out=run_group.held_out_accuracy(learner, parameters, place),
-                        weights=replicas.replica(place),
+                        held_out=run_group.held_out_accuracy(learner, parameters, position),
+                        weights=replicas.replica(position),
                     )
                     yield first + index, outcome
             run_group.end(ended)
@@ -471,7 +471,7 @@ def _learn_side_by_side(
                 steps.keep(kept)
             if time.monotonic() - last_report > SECONDS_BETWEEN_REPORTS:
                 last_report = time.monotonic()
-                for index in (run_group.active[place] for place in run_group.running):
+                for index in (run_group.active[position] for position in run_group.running):
                     report_progress(first + index, updates, run_group.early_stoppings[index].accuracy)
     if diverged:
         raise DivergedError("; ".join(diverged))

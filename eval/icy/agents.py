@@ -1,7 +1,7 @@
 """The agents that ICY trains, their learners, and their parameter counts.
 
-The agents are those of games, initialised as in the paper, and lookup tables. The learners here are the
-generic training path with autograd; the fused learners of `eval.icy.fast` replace them where there is one.
+The agents are agents of games, initialised as in the paper, and lookup tables. The learners here train with
+autograd; the fused learners of `eval.icy.fast` replace them where available.
 """
 
 from abc import abstractmethod
@@ -33,7 +33,7 @@ from ecsuite.grammars.words import all_meanings, symbol_type
 from ecsuite.runtime.devices import computing
 
 BASELINES = {role: dict.fromkeys(names, AgentOptions) for role, names in NOT_IN_GAMES.items()}
-"""Lookup tables by role, with their options, of which they have none."""
+"""Lookup tables by role, with their class of options, which is empty."""
 
 CERTAIN_LOGIT = 50.0
 """Logit of the stored symbol, all others being 0: the probability of another symbol is about exp(-50)."""
@@ -42,7 +42,7 @@ SIDE_BY_SIDE = (TransformerSender,)
 """Senders without a fused learner whose replicas are computed with `vmap` on CUDA, where the number of kernels
 determines the time; on the CPU it is slower."""
 OURS = ("ecsuite.", "torch.")
-"""Prefixes of modules whose operations do not depend on values, where states are not shared."""
+"""Prefixes of modules whose operations do not depend on tensor values, as long as states are not shared."""
 
 MEANINGS_PER_BATCH = 4096
 """Number of meanings in a batch of `messages_of`."""
@@ -74,7 +74,7 @@ agents, and function from (num_features, num_values, symbols including the start
 
 
 def parse_model(role: Role, text: str) -> AgentName:
-    """Parse the name and options of a model: those of `parse_agent`, and `BASELINES`."""
+    """Parse the name and options of a model: an agent of `parse_agent`, or one of `BASELINES`."""
     return parse_agent(role, text, BASELINES[role])
 
 
@@ -163,7 +163,7 @@ class LookupTable(nn.Module):
 
 
 class NearestNeighbour(LookupTable):
-    """Receiver that gives the meaning of the stored message with the fewest different symbols, the earliest of several.
+    """Receiver that gives the meaning of the stored message with the fewest different symbols; ties: the earliest.
 
     Without a stored message it gives the first value of each attribute.
     """
@@ -181,7 +181,7 @@ class NearestNeighbour(LookupTable):
         return self.meanings[common.argmax(1)]
 
     def add(self, inputs: Tensor, answers: Tensor) -> None:
-        """Store messages, ids (batch, length), with their meanings; of equal messages the first."""
+        """Store messages, ids (batch, length), with their meanings, unless an equal message is stored."""
         before = len(self.answers)
         super().add(inputs, answers)
         if new := list(self.answers)[before:]:
@@ -213,10 +213,10 @@ class HashtableSender(LookupTable):
 
 
 class LogitsBuilder:
-    """Message builder of fixed length that keeps the logits.
+    """Message builder of fixed length that stores the logits.
 
     Feedback to the sender is the softmax of the logits or, with `feeds_back_samples`, one-hot symbols:
-    straight-through samples by Gumbel `noise` (batch, length, vocab_size + 1), or argmax symbols if that is None.
+    straight-through samples by Gumbel `noise` (batch, length, vocab_size + 1), or argmax symbols if `noise` is None.
     """
 
     def __init__(self, length: int, *, feeds_back_samples: bool = False, noise: Tensor | None = None) -> None:
@@ -297,7 +297,7 @@ def try_agent(spec: AgentName, role: Role, geometry: Geometry, hidden_size: int)
 
 
 class _ModuleLearner(SupervisedLearner):
-    """Base class of learners that call their module, whose own parameters are not used."""
+    """Base class of learners that call their module with the parameters of replicas instead of its own."""
 
     purpose: str
     """Purpose of the noise, see `Noise`."""
@@ -311,7 +311,7 @@ class _ModuleLearner(SupervisedLearner):
         )
 
     def loss(self, parameters: Parameters, examples: SupervisedBatch) -> Tensor:
-        assert self.link.channel == "soft" or len(examples.features) == 1, "noise is that of one run"
+        assert self.link.channel == "soft" or len(examples.features) == 1, "noise is drawn for one run only"
         self.source.at(self.updates)
         self.updates += torch.is_grad_enabled()
         tensors = examples.features, examples.meanings, examples.messages[:, :, 0].transpose(0, 1)
@@ -339,7 +339,7 @@ class _ModuleLearner(SupervisedLearner):
 
 
 class _SenderLearner(_ModuleLearner):
-    """Learner of a sender. Its accuracy is that of its argmax symbols, without noise."""
+    """Learner of a sender; the accuracy is the share of correct argmax symbols, without noise."""
 
     purpose = "sender"
 
@@ -369,7 +369,7 @@ class _SenderLearner(_ModuleLearner):
 
 
 class _ReceiverLearner(_ModuleLearner):
-    """Learner of a receiver. Its accuracy is that of its argmax attribute values."""
+    """Learner of a receiver; the accuracy is the share of correct argmax attribute values."""
 
     purpose = "receiver"
 
@@ -448,7 +448,7 @@ def parameter_count(module: nn.Module) -> int:
 def published_parameters(
     spec: str | AgentName, role: Role, geometry: Geometry = PUBLISHED_GEOMETRY, hidden_size: int = 128
 ) -> int:
-    """Number of parameters as in the paper's tables: of our agent in style icy, and those its program never used.
+    """Number of parameters as in the paper's tables: our agent's in style icy, plus the unused ones of its program.
 
     Args:
         spec: Name and options.

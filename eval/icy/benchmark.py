@@ -40,7 +40,7 @@ VIEWS: dict[ProtocolName, ProtocolView] = {
     "metrics": GrammarMetrics(),
 }
 MOST_TIMED = 3
-"""Maximum number of models whose updates are timed; others are assumed to have their mean time."""
+"""Maximum number of models whose updates are timed; other models are assumed to take their mean time."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,11 +76,11 @@ class Icy(Benchmark[IcyStudy, IcyResult]):
     """How fast do agents learn artificial grammars?"""
 
     def plan(self, study: IcyStudy) -> list[Job]:
-        """The runs, and the messages of the trained senders where corpora are wanted."""
+        """The runs, and the messages of the trained senders if corpora are saved."""
         return [*plan(study).values(), *plan_corpora(study).values()]
 
     def require_figure(self, study: IcyStudy) -> None:
-        """A figure of pairs is of one pair over one channel."""
+        """Raise unless the study can be plotted: pairs only as one pair over one channel."""
         if not study.config.has_picture:
             raise ConfigError("--plot: expected one model and one channel")
 
@@ -136,14 +136,14 @@ class Icy(Benchmark[IcyStudy, IcyResult]):
         """
         jobs = plan(study)
         require_results({job: results[job] for job in jobs.values()})
-        found = {
+        job_results = {
             name: {**results[job].value, "seconds": results[job].seconds}
             for name, job in jobs.items()
             if results[job].failure is None
         }
         reasons = Counter(results[job].failure for job in dict.fromkeys(jobs.values()))
         del reasons[None]
-        rows = VIEWS[study.config.protocol].rows(study, found)
+        rows = VIEWS[study.config.protocol].rows(study, job_results)
         write_corpora(study, {job: results[job] for job in plan_corpora(study).values()})
         return IcyResult(
             study=study,
@@ -175,12 +175,12 @@ def precision_notes(study: IcyStudy) -> list[str]:
     asked, used = study.config.precision, study.training.precision
     if asked == used:
         return []
-    return [f"--precision {asked}: this {study.device} device computed in {used}, which the signature says."]
+    return [f"--precision {asked}: this {study.device} device computed in {used}, as the signature shows."]
 
 
 def _remaining_work(study: IcyStudy, missing: Sequence[Job], runner: Runner) -> str:
     if not missing:
-        return f"all kept in {runner.folder}"
+        return f"all stored in {runner.folder}"
     is_new = len(missing) == len({*plan(study).values()})
     left = "all to train" if is_new else f"{len(missing)} to train"
     if any(job.function is not learn_grammar for job in missing):
@@ -188,13 +188,13 @@ def _remaining_work(study: IcyStudy, missing: Sequence[Job], runner: Runner) -> 
     seconds = expected_seconds(study, missing, runner.num_workers)
     processes = f"{runner.num_workers} processes" if runner.num_workers > 1 else "1 process"
     folder = runner.folder.resolve() if is_new and runner.folder else runner.folder
-    return f"{left}, about {duration_text(seconds)} with {processes}; each is kept in {folder} as it ends"
+    return f"{left}, about {duration_text(seconds)} with {processes}; each is saved in {folder} when it ends"
 
 
 def expected_seconds(study: IcyStudy, missing: Sequence[Job], num_workers: int) -> float:
-    """Estimated time for runs: no less than the longest one after its run on CONCAT takes.
+    """Estimated time for runs: at least the time of the longest run plus its run on CONCAT.
 
-    On CUDA a group takes as long as its longest run: an update of many runs takes hardly longer than that of one.
+    On CUDA a group takes as long as its longest run: an update of many runs takes hardly longer than an update of one.
     """
     models = list(dict.fromkeys(job.inputs["model"] for job in missing))
     timed = {model: seconds_of_update(study, model) for model in models[:MOST_TIMED]}
@@ -238,7 +238,7 @@ def seconds_of_update(study: IcyStudy, model: str) -> float:
 
 
 def write_corpora(study: IcyStudy, results: Mapping[Job, Result]) -> list[Path]:
-    """Write the messages of the trained senders of a study into folders in its folder of corpora, and return these.
+    """Write the messages of a study's trained senders as corpora into its folder, and return the corpus folders.
 
     Args:
         study: The study.
@@ -247,7 +247,7 @@ def write_corpora(study: IcyStudy, results: Mapping[Job, Result]) -> list[Path]:
     signature = study.training.signature(study.cap)
     settings = f"{study.geometry}|{signature}"
     suffix = ""
-    if settings != f"{Geometry()}|{Protocol().signature(PUBLISHED_CAP)}":  # other settings, other folder
+    if settings != f"{Geometry()}|{Protocol().signature(PUBLISHED_CAP)}":  # other settings get other folders
         suffix = "_" + hashlib.sha256(settings.encode()).hexdigest()[:8]
     folders = []
     for job, result in results.items():

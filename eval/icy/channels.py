@@ -9,10 +9,10 @@ of a message, or the attributes of a meaning) with one target each, the loss is
     reinforce   the score-function loss of choices sampled from the softmax; the reward is the number of correct parts,
                 shared by all parts of an example; with an entropy bonus of 0.01
 
-The paper does not give the losses. These are those of its program, except for receivers over gumbel: there the program
-does not sample, and minimises the squared error of the logits, which is `form=program`. The squared error of samples
-would be a weak training signal: the correct one of ten values is rarely sampled (with it, HU-receivers of GRU reach
-0.75 on CONCAT after 1,000 updates; with the cross-entropy, they reach 0.99 after 564).
+The paper does not give the losses. We use the losses of its program, except for receivers over gumbel: the program
+does not sample there, and minimises the squared error of the logits, which is `form=program`. The squared error of
+samples would be a weak training signal: the correct one of ten values is rarely sampled (with it, HU-receivers of GRU
+reach 0.75 on CONCAT after 1,000 updates; with the cross-entropy, they reach 0.99 after 564).
 """
 
 from collections.abc import Sequence

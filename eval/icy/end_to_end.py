@@ -34,9 +34,9 @@ from ecsuite.eval.icy.rows import (
     HERE,
     ORIGIN,
     PAPER,
-    Found,
     IcyCell,
     IcyRow,
+    JobResults,
     Learning,
     Runs,
     RunValues,
@@ -214,22 +214,22 @@ def train_end_to_end(
     Returns:
         Values at the end: `sender`, `receiver`, `greedy` (see `EndToEndAgents.check`), `end_to_end` and `loss` (over
         the channel, means of the updates before the last point of the curve), `held_out` (`greedy` on held-out
-        meanings), and `curve`: lists of `updates` made, and of the same measures except `held_out`.
+        meanings), and `curve`: lists of the number of `updates` and of all these measures except `held_out`.
 
     Raises:
         DivergedError: If the loss is not finite.
     """
-    place = torch.device(device)
+    torch_device = torch.device(device)
     models: dict[Role, str] = {"sender": sender, "receiver": receiver}
     names = f"{sender} and {receiver}"
-    with computing(place, protocol.precision, seed=seed):
+    with computing(torch_device, protocol.precision, seed=seed):
         agents = []
         for role, model in models.items():
             agents.append(make_agent(parse_model(role, model), role, geometry, protocol.hidden_size))
             agents[-1].load_state_dict(dict(weights[role]))
         pair = EndToEndAgents(
             *agents, link=parse_channel(channel), feeds_back_samples=feeds_back_samples, geometry=geometry
-        ).to(place)
+        ).to(torch_device)
         optimizer = torch.optim.Adam(pair.parameters(), lr=protocol.lr, fused=True)
         run = TrainingRun(grammar=grammar, seed=seed)
         dataset = LanguageDataset(run, geometry, batch_size=protocol.batch_size, held_out=protocol.held_out)
@@ -238,11 +238,11 @@ def train_end_to_end(
         curve: dict[str, list[float]] = {
             name: [] for name in ("updates", "loss", "end_to_end", "sender", "receiver", "greedy")
         }
-        totals = torch.zeros(2, device=place)
+        totals = torch.zeros(2, device=torch_device)
         began = 0
         for update in range(max_steps):
             if update % BLOCK == 0:
-                block = dataset.block(FIRST_BLOCK + update // BLOCK)[0].to(place)
+                block = dataset.block(FIRST_BLOCK + update // BLOCK)[0].to(torch_device)
             loss, accuracy = pair(block[update % BLOCK].t(), noise.at(update))
             optimizer.zero_grad()
             loss.backward()
@@ -259,13 +259,13 @@ def train_end_to_end(
                         f"{names} on {grammar}, seed {seed}: the loss is {means[0]} in updates {began + 1} to {made}"
                     )
                 values = {"updates": made, "loss": means[0], "end_to_end": means[1]}
-                values |= pair.check(*_examples(dataset, FIRST_CHECK + number, CURVE_BATCHES, place))
+                values |= pair.check(*_examples(dataset, FIRST_CHECK + number, CURVE_BATCHES, torch_device))
                 for name, value in values.items():
                     curve[name].append(value)
                 began = made
                 report_progress(f"{names} {grammar} {seed} {means[1]:.2f}", made / max_steps)
-        final = pair.check(*_examples(dataset, FIRST_CHECK + num_bins, FINAL_BATCHES, place))
-        held_out = _held_out(pair, dataset, place)
+        final = pair.check(*_examples(dataset, FIRST_CHECK + num_bins, FINAL_BATCHES, torch_device))
+        held_out = _held_out(pair, dataset, torch_device)
     means_at_end = {name: curve[name][-1] for name in ("loss", "end_to_end")}
     return {**final, **means_at_end, "held_out": held_out, "curve": curve}
 
@@ -295,18 +295,18 @@ class EndToEnd(Learning):
     """Accuracies of pairs; pairs with an agent that did not reach the target in pretraining do not count."""
 
     def grammars(self, study: IcyStudy) -> Sequence[str]:
-        """The study's grammars, with CONCAT only if it is one of them."""
+        """The study's grammars; CONCAT is not added."""
         return study.grammars
 
     def systems(self, study: IcyStudy) -> Iterable[tuple[str, ...]]:
         """Senders with their receivers."""
         return zip(study.models, study.receivers, strict=True)
 
-    def run(self, study: IcyStudy, found: Found, name: JobName) -> RunValues | None:
-        """A run of a pair, trained end to end only if both agents were pretrained to the target."""
-        if (*name, "pair") not in found:
+    def run(self, study: IcyStudy, results: JobResults, name: JobName) -> RunValues | None:
+        """Values of a pair's run, which is trained end to end only if both agents were pretrained to the target."""
+        if (*name, "pair") not in results:
             return None
-        agents, target = {role: found[*name, role] for role in ROLES}, f"{study.training.target:g}"
+        agents, target = {role: results[*name, role] for role in ROLES}, f"{study.training.target:g}"
         seed = name[-1]
         if not all(agent["is_trained"] for agent in agents.values()):
             reason = f"{BASIS} did not reach accuracy {target} within {study.basis_cap} updates"
@@ -317,7 +317,7 @@ class EndToEnd(Learning):
             for role, run in taught.items()
             if not run["reached"]
         ]
-        pair = found[*name, "pair"].items()
+        pair = results[*name, "pair"].items()
         trained = {key: value for key, value in pair if key not in ("is_trained", "seconds")}
         return {"seed": seed, "taught": taught, "reason": " and ".join(failed) or None, **trained}
 
@@ -425,7 +425,7 @@ def _cell(study: IcyStudy, grammar: str, runs: Sequence[RunValues]) -> IcyCell:
 def measured_curves(row: IcyRow) -> list[Curve]:
     """A curve a grammar and measure of `PANELS`: the mean over the seeds and its 95 % interval against the updates.
 
-    There is a point at every evaluation (see `train_end_to_end`), which the seeds have in common; grammars
+    There is a point at every evaluation (see `train_end_to_end`), at the same updates for all seeds. Grammars
     without any run are left out.
     """
     lines = []
@@ -457,7 +457,7 @@ def measured_curves(row: IcyRow) -> list[Curve]:
 
 
 def published_pair(sender: str, receiver: str, channel: str) -> PublishedAccuracies:
-    """The paper's accuracies of a pair after training end to end; empty where there are none."""
+    """The paper's accuracies of a pair after training end to end; empty if it reports none."""
     specs = parse_model("sender", sender), parse_model("receiver", receiver)
     if any("hidden" in dict(spec.options) for spec in specs):
         return {}

@@ -7,7 +7,7 @@ from typing import Any
 
 from ecsuite.eval.icy.measures import MEASURES
 from ecsuite.eval.icy.protocol import GRAMMAR_METRICS
-from ecsuite.eval.icy.rows import ORIGIN, Found, IcyCell, IcyRow, ProtocolView, RunValues, figure_of
+from ecsuite.eval.icy.rows import ORIGIN, IcyCell, IcyRow, JobResults, ProtocolView, RunValues, figure_of
 from ecsuite.eval.icy.study import IcyStudy
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.sources import Source
@@ -23,12 +23,12 @@ class GrammarMetrics(ProtocolView):
 
     columns = (name_column("grammar"), ORIGIN)
 
-    def rows(self, study: IcyStudy, found: Found) -> list[IcyRow]:
+    def rows(self, study: IcyStudy, results: JobResults) -> list[IcyRow]:
         """A row for each grammar with a job that did not fail, with a cell for each metric."""
         table = study.config.published
         figures = {} if table is None else GRAMMAR_METRICS[table]
         runs = {
-            grammar: [(seed, found[grammar, seed]) for seed in study.seeds if (grammar, seed) in found]
+            grammar: [(seed, results[grammar, seed]) for seed in study.seeds if (grammar, seed) in results]
             for grammar in study.grammars
         }
         return [
@@ -124,7 +124,7 @@ class GrammarMetrics(ProtocolView):
     def draw(self, study: IcyStudy, rows: Sequence[IcyRow], file: Path) -> None:
         """Draw a group of bars per grammar, a bar per metric, with its 95 % confidence interval, as in figure 3.
 
-        Metrics of other units than a share have panels of their own; `none` marks an undefined metric.
+        Metrics in other units than shares have their own panels; `none` marks an undefined metric.
 
         Raises:
             ConfigError: If matplotlib is not installed, or the file has another suffix.

@@ -1,6 +1,6 @@
 """The jobs of ICY, which of them a study needs, and which runs are trained together.
 
-An agent learns a grammar until its protocol stops it: all protocols but `metrics` are made of such runs. CONCAT comes
+An agent learns a grammar until its protocol stops it: all protocols except `metrics` consist of such runs. CONCAT comes
 first; its updates set the maximum updates of the others. Pairs are then trained end to end, and trained senders speak
 about all meanings.
 """
@@ -41,7 +41,7 @@ EXPECTED_RATIO = {"hol": 20.0, "rot": 7.0, "shuf": 20.0, "pairsum": 10.0, "shufd
 USUAL_RATIO = 1.5
 
 UNBATCHED_FAMILIES = ("hashtable", "knn", "transformer", "sru", "sru-tanh")
-"""Families whose runs are trained one at a time; on CUDA, those of `BATCHED_ON_CUDA` are trained together."""
+"""Families whose runs are trained one at a time; on CUDA, the families of `BATCHED_ON_CUDA` are trained together."""
 BATCHED_ON_CUDA = ("transformer",)
 SMALL_FAMILIES = ("fc1l", "fc2l")
 """Families so small that many runs are trained in parallel."""
@@ -178,8 +178,8 @@ def learn_grammar(
 ) -> Outcome:
     """Train an agent on a grammar until the protocol stops it.
 
-    The seed is that of language, weights, batches and noise. `basis` has the results of CONCAT, of this agent and of
-    others that share the cap, or none; `cap` is the maximum of updates or, with a basis, a multiple of its updates.
+    `seed` seeds language, weights, batches and noise. `basis` has the results on CONCAT of this agent and of others
+    that share the cap; it may be empty. `cap` is the maximum number of updates, with a basis a multiple of its updates.
 
     Returns:
         The fields of `acquisition.RunOutcome`, the weights as arrays. If an agent of the basis did not acquire CONCAT,
@@ -192,7 +192,7 @@ def learn_grammar(
 
 @learn_grammar.run_many(group_runs)
 def learn_grammars(batch: Sequence[Mapping[str, Any]], context: Context) -> Iterator[tuple[int, Outcome]]:
-    """Train agents side by side; see `learn_grammar`."""
+    """Train agents in parallel; see `learn_grammar`."""
     runs: dict[int, TrainingRun] = {}
     for index, each in enumerate(batch):
         basis = [result.checked() for result in each["basis"]]
@@ -245,8 +245,8 @@ def train_pair(
     """Train a pretrained pair end to end; see `end_to_end.train_end_to_end`.
 
     Returns:
-        The measures of `train_end_to_end`, and `is_trained`; only the latter, false, if an agent was not pretrained to
-        the target.
+        The measures of `train_end_to_end`, and `is_trained`; only `is_trained`, which is false, if an agent was not
+        pretrained to the target.
     """
     settings = dict(locals())
     pretrained: dict[Role, Result] = {role: settings.pop(f"pretrained_{role}") for role in ROLES}
@@ -291,11 +291,11 @@ def measure_grammar(
 
 
 def plan(study: IcyStudy) -> dict[JobName, Job]:
-    """The jobs whose results a study needs.
+    """The jobs of a study, by name.
 
     Returns:
-        In `metrics` by grammar and seed, else by channel, model, grammar and seed; in `end-to-end` by
-        channel, sender, receiver, grammar and seed, for the pair (`pair`) and for the runs before (their role).
+        Names are (grammar, seed) in `metrics`, (channel, sender, receiver, grammar, seed, part) in `end-to-end`, where
+        part is `pair` or the role of a pretraining run, and else (channel, model, grammar, seed).
     """
     protocol, geometry = study.config.protocol, study.geometry
     if protocol == "metrics":
@@ -323,7 +323,7 @@ def plan(study: IcyStudy) -> dict[JobName, Job]:
 
 
 def plan_corpora(study: IcyStudy) -> dict[JobName, Job]:
-    """The jobs of the messages of a study's senders, named as in `plan`; none without a folder of corpora."""
+    """The jobs for the messages of a study's senders, named as in `plan`; none if no corpora are saved."""
     if study.corpora is None:
         return {}
     return {
@@ -386,7 +386,7 @@ def _run(
     protocol: Protocol | None = None,
     basis: Sequence[Job] = (),
 ) -> Job:
-    """A run on a grammar; without a basis, one on CONCAT."""
+    """The job of a run on a grammar; without a basis the grammar is CONCAT."""
     return Job(
         learn_grammar,
         model=model,

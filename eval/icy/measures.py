@@ -52,10 +52,10 @@ class Measure:
 
 
 def topsim_hamming(corpus: Corpus, options: Options) -> list[Score]:
-    """Topographic similarity with the Hamming distance between messages, too.
+    """Topographic similarity with the Hamming distance between meanings and between messages.
 
-    As in the ICY paper's program, which draws 10,000 pairs; we draw as many as `topsim`. The metric `topsim` of the
-    suite uses the edit distance between messages.
+    As in the ICY paper's program, which draws 10,000 pairs; we draw as many as `topsim` does. The metric `topsim` of
+    the suite uses the edit distance between messages.
     """
     attributes = attributes_or_reason(corpus)
     num_rows = len(corpus.messages)
@@ -141,7 +141,7 @@ MEASURES: dict[str, Measure] = {
     "resent_relax_bits": Measure(metric=_bits(hce), low_is_compositional=True, unit="bits"),
     "resent_resnick_bits": Measure(metric=resent_resnick, low_is_compositional=True, unit="bits"),
 }
-"""Metrics by name; names with `resent` are those of the paper's Table 8, and those in `bits` are not normalised."""
+"""Metrics by name; names with `resent` are from the paper's Table 8; metrics in `bits` are not normalised."""
 
 
 def measure_language(

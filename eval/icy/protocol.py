@@ -2,8 +2,8 @@
 
 The criterion of acquisition is that of Perkins (2021), section 4.4. `EarlyStopping` gets the accuracy of every training
 batch before the update. Meanings are drawn independently for each batch, so this is the accuracy on new samples, at no
-extra cost. The published figures are those of the tables of `published.yaml`; receivers are those of the published
-program, which differ from the paper's description.
+extra cost. The published figures are in `published.yaml`; receivers are as in the published program, which differs from
+the paper's description.
 """
 
 from collections import deque
@@ -17,7 +17,7 @@ from ecsuite.runtime.errors import look_up
 PROTOCOLS = {
     "exact": "updates to the target accuracy, measured on every training batch (Tables 3 to 6, 12 to 15, 19)",
     "paper": "as exact, but measured as in the published program: one batch every 50 updates, rounded ratios",
-    "budget": "accuracy after as many updates as CONCAT needed (Tables 16, 17, 20)",
+    "budget": "accuracy after the number of updates that CONCAT needed (Tables 16, 17, 20)",
     "end-to-end": "accuracy in the original language after end-to-end training of a pair (Table 18, figure 7)",
     "metrics": "compositionality metrics of the grammars, without training (figure 3, Tables 9, 10)",
 }
@@ -27,7 +27,7 @@ TARGETS = {"exact": 0.8, "paper": 0.8, "budget": 0.99, "end-to-end": 0.99, "metr
 """Default target accuracy by protocol."""
 
 VERSION = 2
-"""Increased whenever a run with the same inputs would train otherwise, or count a different number of steps."""
+"""Increased whenever a run with the same inputs would be trained differently or count other steps."""
 
 EARLY_STOP_AT = 0.25
 """Fraction of the cap after which `early_stop` may stop a run, and of the way from floor to target it requires."""
@@ -38,7 +38,7 @@ class Protocol:
     """How a run is trained and measured."""
 
     name: Literal["exact", "paper"] = "exact"
-    """exact: the mean accuracy of `window` consecutive batches; steps are those at the window's middle. paper: one
+    """exact: the mean accuracy of `window` consecutive batches; steps are counted at the window's middle. paper: one
     batch, after the first update and then after every 50, as in the published program (without its checks by wall-clock
     time)."""
     target: float | None = 0.8
@@ -100,7 +100,7 @@ class EarlyStopping:
     def __init__(self, protocol: Protocol, cap: int | None, floor: float) -> None:
         self.protocol, self.cap = protocol, cap
         self.accuracy = 0.0
-        """The last accuracy that the protocol measured."""
+        """The last measured accuracy."""
         self.window: deque[float] = deque(maxlen=protocol.window)
         margin = 0.0 if protocol.target is None else EARLY_STOP_AT * (protocol.target - floor)
         self.early_stop_below = floor + margin if protocol.early_stop else 0.0
@@ -121,7 +121,7 @@ class EarlyStopping:
         return None
 
     def _measure(self, updates: int, accuracy: float) -> int | None:
-        """Set `accuracy` and return the steps to which it belongs; None if the protocol does not measure here."""
+        """Set `accuracy` and return its number of steps; None if the protocol does not measure after this update."""
         if self.protocol.name == "paper":
             # The published program counts updates from 0, so steps are one less.
             if updates == 0 or (updates - 1) % self.protocol.check_every:
@@ -192,7 +192,7 @@ TABLE_20: Mapping[str, PublishedAccuracies] = _by_grammar(
 
 
 def published_ratios(model: str, table: str | None = None) -> PublishedRatios:
-    """The paper's figures of a model: from a table, or from the one with most seeds; empty if no table has the model.
+    """The paper's figures of a model from a table, by default the one with most seeds; empty if no table has it.
 
     Raises:
         ConfigError: If there is no such table.

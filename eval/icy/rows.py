@@ -19,13 +19,13 @@ from ecsuite.grammars.icy import language, majority_accuracy
 from ecsuite.tables.cells import INTERVAL, Cell, bounded, estimate, nothing, number, text
 from ecsuite.tables.table import Column, Row, Table, name_column, number_column, row_of
 
-Found = Mapping[JobName, Mapping[str, Any]]
+JobResults = Mapping[JobName, Mapping[str, Any]]
 """Results of the jobs that did not fail, by their names in the plan."""
 RunValues = Mapping[str, Any]
 Runs = Mapping[str, Sequence[RunValues]]
 """Runs by grammar, one per seed."""
 Figure = tuple[float, float | None]
-"""A mean over seeds, and the half-width of its 95 % interval; None for one seed, or where there is none."""
+"""A mean over seeds and the half-width of its 95 % interval; None if undefined, as for one seed."""
 HERE, PAPER = "here", "the paper"
 """Origins of the figures in a line of a table."""
 ORIGIN = Column("origin", is_shown=False)
@@ -41,7 +41,7 @@ class IcyCell:
     runs: tuple[RunValues, ...]
     """Values of the runs, one per seed, as in JSON."""
     figures: Mapping[str, Figure | None]
-    """Mean per measure over the runs that count; None if none does. Tables and pictures show the first."""
+    """Mean per measure over the runs that count; None without such a run. Tables and pictures show the first mean."""
     num_left_out: int = 0
     """Number of runs that were stopped before the target, or do not count."""
     floors: Mapping[str, float] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class IcyCell:
         return self.figure and self.figure[1]
 
     def bound(self, measure: str) -> Bound | None:
-        """Whether the mean of a measure is a bound of the true one, as an accuracy of 1 in a run is."""
+        """How the mean of a measure bounds the true mean, as with an accuracy of 1 in a run; None: not a bound."""
         return joint_bound(measure_bound(measure, run) for run in self.runs if not run.get("reason"))
 
     @property
@@ -89,7 +89,7 @@ class IcyRow:
     """The updates to learn CONCAT."""
     cells: tuple[IcyCell, ...]
     reason: str | None = None
-    """Why figures are missing."""
+    """Reason for missing figures."""
     signature: str = ""
     """Everything that can change the results."""
     published: Mapping[str, Any] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class ProtocolView(ABC):
     """The first columns of the table."""
 
     @abstractmethod
-    def rows(self, study: IcyStudy, found: Found) -> list[IcyRow]:
+    def rows(self, study: IcyStudy, results: JobResults) -> list[IcyRow]:
         """The rows of a study, from the jobs that did not fail."""
 
     @abstractmethod
@@ -138,7 +138,7 @@ class ProtocolView(ABC):
         return accuracy_text(cell, next(iter(cell.figures)), "none")
 
     def paper(self, figure: Any) -> Cell:
-        """A figure of the paper; empty where it has none."""
+        """A figure of the paper; empty if it reports none."""
         return nothing() if figure is None else number(figure, 3)
 
     def below(self, rows: Sequence[IcyRow]) -> list[Row]:
@@ -199,20 +199,22 @@ class Learning(ProtocolView):
         return ((model,) for model in study.models)
 
     @abstractmethod
-    def run(self, study: IcyStudy, found: Found, name: JobName) -> RunValues | None:
+    def run(self, study: IcyStudy, results: JobResults, name: JobName) -> RunValues | None:
         """Values of the run of a channel, a system, a grammar and a seed; None if it failed."""
 
     @abstractmethod
     def row(self, study: IcyStudy, link: SupervisedChannel, system: Sequence[str], runs: Runs) -> IcyRow:
-        """The row of runs by grammar."""
+        """The row of a channel and system, from its runs by grammar."""
 
-    def rows(self, study: IcyStudy, found: Found) -> list[IcyRow]:
-        """A row for each channel and system with a successful run, of CONCAT if that is among the grammars."""
+    def rows(self, study: IcyStudy, results: JobResults) -> list[IcyRow]:
+        """A row for each channel and system with a successful run (on CONCAT, if it is among the grammars)."""
         rows = []
         for link, system in product(study.channels, self.systems(study)):
             runs: dict[str, list[RunValues]] = {}
             for grammar in self.grammars(study):
-                values = (self.run(study, found, (str(link), *system, grammar, seed)) for seed in study.seeds)
+                values = (
+                    self.run(study, results, (str(link), *system, grammar, seed)) for seed in study.seeds
+                )
                 runs[grammar] = [run for run in values if run is not None]
             if runs.get(BASIS, True) and any(runs.values()):
                 rows.append(self.row(study, link, system, runs))
@@ -258,12 +260,12 @@ def floor_of(study: IcyStudy, role: Role, grammar: str) -> float:
     """Mean accuracy without learning over the seeds: of each position's most frequent symbol, or chance level."""
     if role == "receiver":
         return 1 / study.geometry.num_values
-    made = (language(grammar, study.geometry, seed) for seed in study.seeds)
-    return mean_and_half_width([majority_accuracy(each.messages) for each in made])[0]
+    languages = (language(grammar, study.geometry, seed) for seed in study.seeds)
+    return mean_and_half_width([majority_accuracy(each.messages) for each in languages])[0]
 
 
 def accuracy_text(cell: IcyCell, measure: str, missing: str, **options: Any) -> Cell:
-    """An accuracy with its interval; a word where there is none."""
+    """An accuracy with its interval; `missing` if there is none."""
     figure = cell.figures[measure]
     if figure is None:
         return nothing(missing)

@@ -1,9 +1,9 @@
 """Protocols `exact`, `paper` and `budget`: single agents learn grammars, compared with CONCAT.
 
 `exact` and `paper` measure the updates to a target accuracy, relative to CONCAT (Perkins 2021, Tables 3 to 6, 12 to 15
-and 19). In `budget`, CONCAT is trained to a target, every other grammar for exactly as many updates with the same seed;
-then the accuracy is measured (appendices G and J, Tables 16, 17 and 20). Unlike the number of updates to a target, it
-is defined for every run.
+and 19). In `budget`, CONCAT is trained to a target, every other grammar for the same number of updates with the same
+seed; then the accuracy is measured (appendices G and J, Tables 16, 17 and 20). Unlike the number of updates to a
+target, it is defined for every run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,9 +25,9 @@ from ecsuite.eval.icy.protocol import (
 from ecsuite.eval.icy.protocol import VERSION as PROTOCOL_VERSION
 from ecsuite.eval.icy.rows import (
     HERE,
-    Found,
     IcyCell,
     IcyRow,
+    JobResults,
     Learning,
     Runs,
     RunValues,
@@ -62,7 +62,7 @@ class SingleAgents(Learning):
     """Views of protocols in which single agents learn."""
 
     def draw(self, study: IcyStudy, rows: Sequence[IcyRow], file: Path) -> None:
-        """Draw a group of bars for each grammar, a bar for each model, with the paper's figure beside it.
+        """Draw a group of bars for each grammar, a bar for each model, with the paper's figure next to it.
 
         Raises:
             ConfigError: If matplotlib is not installed, or the file has another suffix.
@@ -99,7 +99,7 @@ class SingleAgents(Learning):
 
 
 class Ratios(SingleAgents):
-    """Ratios of updates: stopped runs count with their ratio when stopped, so that a mean is then a lower bound."""
+    """Ratios of updates; a stopped run counts with its ratio at the stop, so that the mean is a lower bound."""
 
     columns = (
         *SingleAgents.columns,
@@ -107,9 +107,9 @@ class Ratios(SingleAgents):
         number_column("CONCAT", parts=INTERVAL),
     )
 
-    def run(self, study: IcyStudy, found: Found, name: JobName) -> RunValues | None:
+    def run(self, study: IcyStudy, results: JobResults, name: JobName) -> RunValues | None:
         """A run on a grammar."""
-        run = found.get(name)
+        run = results.get(name)
         return None if run is None else {key: run[key] for key in RATIO_KEYS}
 
     def row(self, study: IcyStudy, link: SupervisedChannel, system: Sequence[str], runs: Runs) -> IcyRow:
@@ -128,7 +128,7 @@ class Ratios(SingleAgents):
         is_paper = study.training.name == "paper"
         steps = {run["seed"]: run["steps"] for run in runs[BASIS]}
         of_concat = figure_of(list(steps.values()), published=is_paper)
-        # The paper's figures are shown only if both measure the same.
+        # The paper's figures are shown only next to runs with the paper's settings.
         settings = (study.geometry, study.role, study.training.hidden_size, study.training.target)
         is_standard = settings == (Geometry(), "sender", 128, 0.8)
         return IcyRow(
@@ -167,7 +167,7 @@ class Ratios(SingleAgents):
         return cell_text(cell, study.cap)
 
     def paper(self, figure: tuple[float, float] | None) -> Cell:
-        """A mean of the paper with its interval, or that it is above the paper's cap."""
+        """A mean of the paper with its interval, or `>` and the paper's cap."""
         if figure is None:
             return nothing()
         mean, half_width = figure
@@ -207,7 +207,7 @@ class Ratios(SingleAgents):
 
 
 class Budget(SingleAgents):
-    """Accuracies after the updates of CONCAT; none where CONCAT reached the target with no seed."""
+    """Accuracies after the updates of CONCAT; missing if CONCAT reached the target with no seed."""
 
     columns = (
         *SingleAgents.columns,
@@ -216,9 +216,9 @@ class Budget(SingleAgents):
         number_column("steps"),
     )
 
-    def run(self, study: IcyStudy, found: Found, name: JobName) -> RunValues | None:
+    def run(self, study: IcyStudy, results: JobResults, name: JobName) -> RunValues | None:
         """A run on a grammar."""
-        run = found.get(name)
+        run = results.get(name)
         return {key: run[key] for key in BUDGET_KEYS} if run and run["is_trained"] else None
 
     def row(self, study: IcyStudy, link: SupervisedChannel, system: Sequence[str], runs: Runs) -> IcyRow:
@@ -230,8 +230,8 @@ class Budget(SingleAgents):
             best = max(run["accuracy"] for run in basis if not run["reached"])
             reason = (
                 f"CONCAT reached {study.training.target:g} with {len(reached)} of {len(basis)} seeds within "
-                f"{study.basis_cap:,} updates (others at most {best:.3f}); only those are measured: raise --max-steps "
-                "or lower --target"
+                f"{study.basis_cap:,} updates (others at most {best:.3f}); only these seeds are measured: raise "
+                "--max-steps or lower --target"
             )
         seeds = tuple(run["seed"] for run in basis)
         steps = (mean_of(reached, "steps"), None) if reached else None
@@ -271,7 +271,7 @@ class Budget(SingleAgents):
         return {**names, "steps": row.basis.mean, "reason": row.reason}
 
     def cell_values(self, row: IcyRow, cell: IcyCell) -> dict[str, Any]:
-        """The mean accuracy, that without learning, and that on held-out meanings."""
+        """The mean accuracy, the accuracy without learning, and the accuracy on held-out meanings."""
         floor, held_out = cell.floors[row.role], held_out_of(cell)
         return {"mean": cell.mean, "half_width": cell.half_width, "floor": floor, "held_out": held_out}
 
@@ -294,7 +294,7 @@ class Budget(SingleAgents):
         return [row_of(what, HERE, None, None, None, *floors, role="dim")]
 
     def notes(self, study: IcyStudy, rows: Sequence[IcyRow]) -> list[str]:
-        """Explanation of the accuracies, reasons for missing ones, and accuracies on held-out meanings."""
+        """Explanation of the accuracies, reasons for missing accuracies, and accuracies on held-out meanings."""
         unit = "symbols" if rows[0].role == "sender" else "attributes"
         lines = [
             f"{seeds_text(rows[0].seeds)}: accuracy of {unit} after the updates that CONCAT needed with the same seed; "

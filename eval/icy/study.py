@@ -45,7 +45,7 @@ READS = {
     "end-to-end": (*_TRAINING, "receivers", "channels", "cap_ratio", "max_steps", "supervised"),
     "metrics": ("metrics", "published"),
 }
-"""Settings that a protocol reads, besides those that all protocols read."""
+"""Settings that a protocol reads, in addition to the settings that all protocols read."""
 BASIS = "concat"
 """The grammar with which the others are compared."""
 
@@ -60,7 +60,7 @@ GRAMMARS: dict[ProtocolName, tuple[str, ...]] = {
 RECEIVER_BUDGET_GRAMMARS = ("perm", "proj", "rot", "shufdet", "shuf", "hol", "pairsum")
 """Grammars of Table 17. A sender cannot predict the word orders that SHUF draws (appendix H)."""
 METRICS = ("topsim_hamming", "posdis", "bosdis", "hce", "residual_entropy", "tre7")
-"""Default metrics, those of figure 3."""
+"""Default metrics: the metrics of figure 3."""
 
 MOST_STEPS = 100_000
 """Maximum updates on CONCAT in `exact` and `paper`; if they are not enough, the study ends with an error."""
@@ -73,7 +73,7 @@ FAST_FAMILIES: dict[Role, tuple[str, ...]] = {
     "sender": ("fc1l", "fc2l", "hashtable"),
     "receiver": ("hashtable",),
 }
-"""Families for which ten seeds take less time than two seeds of others."""
+"""Families for which ten seeds take less time than two seeds of other families."""
 NUM_METRIC_SEEDS = 5
 
 
@@ -95,9 +95,9 @@ class StudyConfig:
     channels: tuple[str, ...] = ()
     """Training channels of `budget` and `end-to-end`: soft, gumbel, reinforce; none: soft."""
     grammars: tuple[str, ...] = ()
-    """Grammars to learn besides CONCAT; none: those of the paper's tables."""
+    """Grammars to learn in addition to CONCAT; none: the grammars of the paper's tables."""
     seeds: tuple[int, ...] = ()
-    """Seeds of languages, weights and batches; none: as many as take about three minutes on two cores."""
+    """Seeds of languages, weights and batches; none: the number that takes about three minutes on two cores."""
     target: float | None = None
     """Accuracy that counts as acquired; none: 0.8, in `budget` and `end-to-end` 0.99."""
     cap_ratio: float = 20.0
@@ -111,7 +111,7 @@ class StudyConfig:
     held_out: float = 0.0
     """Fraction of meanings that are held out from training and evaluated at the end."""
     precision: Literal["fp32", "tf32", "bf16"] = "fp32"
-    """bf16: factors of matrix products may be rounded; to what, depends on the device. tf32: on CUDA only."""
+    """bf16: factors of matrix products may be rounded; the rounding depends on the device. tf32: on CUDA only."""
     early_stop: bool = False
     """Stop a run after a quarter of its cap if it is less than a quarter of the way from floor to target."""
     hidden_size: int = 128
@@ -222,11 +222,11 @@ class IcyStudy:
     metrics: tuple[str, ...]
     """Names in `MEASURES`."""
     training: Protocol
-    """How runs are trained and measured."""
+    """Settings of the training and measurement of runs."""
     basis_cap: int
     """Maximum updates on CONCAT."""
     cap: float
-    """Maximum updates on other grammars, as a multiple of those on CONCAT with the same seed."""
+    """Maximum updates on other grammars, as a multiple of the updates on CONCAT with the same seed."""
     max_steps: int
     """End-to-end updates."""
     corpora: Path | None = None
@@ -259,12 +259,12 @@ def load_study(
 ) -> StudyConfig:
     """Read a shipped study (`paper/icy_table3`, or `icy_table3`) or a YAML file, and override some of its settings.
 
-    If the changes have another protocol than the file, settings of the file that this one does not read are left out.
+    If the changes select another protocol than the file, settings of the file that it does not read are left out.
 
     Args:
         study: Name of a shipped study, YAML file, or content; None: all settings have their defaults.
         changes: Values by key; None leaves a setting unchanged.
-        options: How users write the keys of `changes`, such as `--cap`; None: as the keys.
+        options: Option by key of `changes`, such as `--cap`, for error messages; None: the keys themselves.
 
     Raises:
         ConfigError: If there is no such study, a key or value is wrong, or the protocol does not read a key.
@@ -290,16 +290,16 @@ def resolve(config: StudyConfig, *, device: str = "cpu", corpora: Path | None = 
     Args:
         config: Settings as the user gave them.
         device: cpu, cuda or mps.
-        corpora: See `IcyStudy`; only of senders, none of them a hashtable.
+        corpora: See `IcyStudy`; only for senders that are not hashtables.
 
     Raises:
         ConfigError: If a metric or table is unknown, there are too few words for the values of an attribute, a
-            lookup table cannot be trained so, or corpora cannot be written.
+            lookup table cannot be trained in this protocol or channel, or corpora cannot be written.
     """
     protocol = config.protocol
     if corpora is not None:
         if not config.can_save_corpora:
-            raise ConfigError("--save-corpora: expected senders, and none of them a hashtable")
+            raise ConfigError("--save-corpora: expected protocol exact or paper, senders except hashtable")
         if corpora.is_file():
             raise ConfigError(f"--save-corpora {corpora}: expected a folder, got a file")
         check_output_file(RunFolder(corpora).metadata)

@@ -1,14 +1,14 @@
-"""Models that learn a corpus, their data and their training, independent of the benchmarks; here their sizes."""
+"""Models that learn a corpus, their data and their training, independent of benchmarks; this file has their sizes."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayerSizes:
-    """Sizes that all transformers have."""
+    """Sizes of all transformers."""
 
     num_layers: int
-    """Number of layers; of a model with an encoder and a decoder, of each."""
+    """Number of layers, per stack in a model with an encoder and a decoder."""
     width: int
     """Width of the hidden states."""
     num_heads: int
@@ -46,4 +46,4 @@ class TrainingSizes:
     epochs: int
     """Epochs."""
     lr: float
-    """Highest learning rate; it falls linearly to 0."""
+    """Maximum learning rate; it falls linearly to 0."""

@@ -27,9 +27,9 @@ from ecsuite.runtime.randomness import initial_weights
 PREDICTED_SHARE = 0.15
 """Share of the symbols that an encoder predicts (Devlin et al. 2019, section 3.1)."""
 MASKED_SHARE, REPLACED_SHARE = 0.8, 0.1
-"""Shares of the predicted symbols that are masked, and that are replaced by a random symbol."""
+"""Shares of the predicted symbols that are masked, and that are replaced by random symbols."""
 DECODER_ENDINGS = ("LMHeadModel", "ForCausalLM")
-"""Endings of the architecture names of published decoders."""
+"""Suffixes of the architecture names of published decoders."""
 RETRIEVAL_LAYERS = {12: 7, 24: 13}
 """Layer whose states XTREME's program compares in retrieval, by number of layers; otherwise 7/12 of the layers."""
 WARMUP_UPDATES = 20
@@ -47,7 +47,7 @@ class Backbone(nn.Module, ABC):
     is_bidirectional: bool
     """Whether a state depends on the symbols after it."""
     model: Any
-    """The transformer, with the methods for its embedding that models of transformers have."""
+    """The transformer, with the embedding methods of models in the package transformers."""
 
     def __init__(self, width: int, context: int) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Backbone(nn.Module, ABC):
     def states(self, ids: Tensor, mask: Tensor | None) -> Tensor:
         """Last hidden states (batch, length, width) of `ids` (batch, length).
 
-        `mask` is False at padding; None: there is none.
+        `mask` is False at padding; None: no padding.
         """
         with autocast(ids.device, self.products):
             states = self.last_states(ids, mask)
@@ -75,7 +75,7 @@ class Backbone(nn.Module, ABC):
         """The last hidden states as the model computes them."""
 
     def retrieval_states(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Hidden states by which sentences are compared; the last ones by default."""
+        """Hidden states for the comparison of sentences; by default the last hidden states."""
         return self.states(ids, mask)
 
     def without_embedding(self) -> dict[str, nn.Parameter]:
@@ -103,7 +103,7 @@ class TrainableBackbone(Backbone):
 
     @abstractmethod
     def loss_of(self, inputs: Tensor, targets: Tensor) -> Tensor:
-        """The loss of inputs and targets; it draws from torch's global generators alone."""
+        """The loss of inputs and targets; draws only from torch's global generators."""
 
 
 class DecoderBackbone(TrainableBackbone):
@@ -121,14 +121,14 @@ class DecoderBackbone(TrainableBackbone):
         self.model = LanguageModel(1, sizes, generator)
 
     def last_states(self, ids: Tensor, mask: Tensor | None) -> Tensor:
-        """Padding is at the end, so causal attention never reads it."""
+        """Compute last hidden states without a mask: padding is at the end, so causal attention never reads it."""
         states: Tensor = self.model(ids)
         return states
 
     def inputs_and_targets(
         self, ids: Tensor, mask_symbol: int, generator: torch.Generator
     ) -> tuple[Tensor, Tensor]:
-        """Predict each symbol but the first from those before it."""
+        """Inputs are all symbols except the last, targets all symbols except the first."""
         return ids[:, :-1], ids[:, 1:]
 
     def loss_of(self, inputs: Tensor, targets: Tensor) -> Tensor:
@@ -166,10 +166,10 @@ class EncoderBackbone(TrainableBackbone):
             self.model = transformers.BertModel(config, add_pooling_layer=False)
 
     def last_states(self, ids: Tensor, mask: Tensor | None) -> Tensor:
-        """Attention skips the padding."""
+        """Compute last hidden states; attention skips the padding."""
         if ids.is_cuda:
-            # Without a mask, some versions of transformers make one in graphs only, and attention then draws its
-            # dropout differently. A mask of two dimensions would be read, which waits for the device.
+            # Without a mask, some versions of transformers make a mask in graphs only, and attention then draws its
+            # dropout differently. The device would have to wait for a mask of two dimensions.
             mask = (torch.ones_like(ids, dtype=torch.bool) if mask is None else mask)[:, None, None]
         states: Tensor = self.model(ids, attention_mask=mask).last_hidden_state
         return states
@@ -198,7 +198,7 @@ class PublishedBackbone(Backbone):
         name: A folder, or a name on Hugging Face's hub.
 
     Raises:
-        ConfigError: If it cannot be loaded, or needs more memory than is allowed; only safetensors weights are read.
+        ConfigError: If it cannot be loaded or needs too much memory; only safetensors weights are read.
     """
 
     def __init__(self, name: str) -> None:
@@ -212,7 +212,7 @@ class PublishedBackbone(Backbone):
             raise ConfigError(f"--model {name}: cannot be loaded: {reason}") from error
         # If the tokenizer files are missing, transformers returns a tokenizer with only special symbols.
         if len(tokenizer) <= len(tokenizer.all_special_ids):
-            raise ConfigError(f"--model {name}: expected a tokenizer beside the weights, found none")
+            raise ConfigError(f"--model {name}: expected a tokenizer next to the weights, found none")
         config = model.config
         if config.is_encoder_decoder:
             raise ConfigError(f"--model {name}: expected an encoder or a decoder, got both")
@@ -225,7 +225,7 @@ class PublishedBackbone(Backbone):
         self.sub_words: SubWords = published_subwords(tokenizer)
 
     def last_states(self, ids: Tensor, mask: Tensor | None) -> Tensor:
-        """With segments, where the model has them."""
+        """Last hidden states, with segments for models with segment embeddings."""
         mask = torch.ones_like(ids) if mask is None else mask
         states: Tensor = self.model(**self._inputs(ids, mask)).last_hidden_state
         return states
@@ -260,7 +260,7 @@ def autocast(device: torch.device, products: torch.dtype) -> torch.autocast:
 
 
 def initial_embedding(num_symbols: int, width: int, generator: torch.Generator) -> Tensor:
-    """Random initial embedding weights (num_symbols, width), the same for all backbone types."""
+    """Random initial embedding weights (num_symbols, width); they do not depend on the type of backbone."""
     return torch.empty(num_symbols, width).normal_(0, INIT_STD, generator=generator)
 
 
@@ -268,7 +268,7 @@ def require_transformers(what: str) -> Any:
     """Import the package transformers.
 
     Args:
-        what: What needs it, for the error message.
+        what: The feature that needs it, for the error message.
 
     Raises:
         ConfigError: If it is not installed.
@@ -302,7 +302,7 @@ def train_language_model(
         mask_symbol: The id of the mask symbol; used by encoders only.
         num_epochs: Passes over the windows.
         batch: Windows per update.
-        lr: The highest learning rate.
+        lr: Maximum learning rate.
         parameters: The parameters to train; all others are frozen.
         generator: Draws the order of the windows and the masked symbols.
         callbacks: See `Callbacks`.

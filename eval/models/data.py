@@ -1,4 +1,4 @@
-"""Windows of symbols for language models, made from a corpus or a text."""
+"""Windows of symbols for language models, from a corpus or a text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,9 +19,9 @@ class Windows:
     """Windows of a stream of symbols, each with the symbols to predict."""
 
     symbols: Tensor
-    """Integers, (num_windows, length + 1): all but the last are inputs, all but the first are targets."""
+    """Integers, (num_windows, length + 1): inputs are all except the last, targets all except the first."""
     num_context: int = 0
-    """Targets at the start of each window, except the first, that are not scored; the window before has them."""
+    """Unscored targets at the start of each window after the first: the previous window scores them."""
     ignored: int | None = None
     """A symbol that is never scored as a target."""
 
@@ -66,13 +66,13 @@ class Target:
     test: Windows
     """Held-out data."""
     repeats: float
-    """Size of a fine-tuning epoch divided by the size of the text; above 1 the text was too short."""
+    """Size of a fine-tuning epoch divided by the size of the text; above 1, the text was repeated."""
 
 
 def shuffled(
     num_rows: int, batch: int, generator: torch.Generator, device: torch.device | None = None
 ) -> Sequence[Tensor]:
-    """Batches of the row numbers 0 to `num_rows` - 1 in random order, on a device; the last batch may be smaller."""
+    """Batches of the row indices below `num_rows` in random order, on a device; the last batch may be smaller."""
     order = torch.randperm(num_rows, generator=generator)
     return list(torch.split(order if device is None else order.to(device), batch))
 

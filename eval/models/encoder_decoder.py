@@ -1,6 +1,6 @@
 """Encoder-decoder models: BART, its text infilling, batches of blocks and of sentence pairs, training and test.
 
-BART is that of Hugging Face transformers, which is imported only when a model is built. Text infilling replaces each
+BART is from Hugging Face transformers, which is imported only when a model is built. Text infilling replaces each
 masked span of a text by one mask token (Lewis et al. 2020, section 2.2): 30 % of the symbols are masked, in spans with
 lengths from Poisson(3); a span of length 0 inserts a mask without removing a symbol.
 """
@@ -44,7 +44,7 @@ NAMES = ("input_ids", "attention_mask", "labels", "decoder_attention_mask", "dec
 class Specials:
     """The last five ids of a vocabulary, in BART's order: `<s> </s> <unk> <pad> <mask>`.
 
-    They are above all other symbols, so no symbol of a corpus is used as end token or as untrained padding.
+    They are above all other ids, so that no symbol of a corpus serves as end token or as untrained padding.
     """
 
     start: int
@@ -98,7 +98,7 @@ def build(sizes: EncoderDecoderSizes, vocab_size: int) -> Any:
         eos_token_id=special.end,
         pad_token_id=special.pad,
         decoder_start_token_id=special.start,
-        forced_eos_token_id=None,  # the model must predict the end; it is not forced at the maximum length
+        forced_eos_token_id=None,  # the model must predict the end itself
     )
     model = BartForConditionalGeneration(config)
     for stack in _stacks(model):  # dropout follows the normalisation instead; see `set_training`
@@ -110,8 +110,8 @@ def build(sizes: EncoderDecoderSizes, vocab_size: int) -> Any:
 def set_training(model: Any) -> None:
     """Set a model to training mode, with dropout but without layer dropout.
 
-    In some versions of transformers, stacks in training mode draw a number on the CPU for every layer, even if no layer
-    can be dropped: that prevents CUDA graphs, and makes results depend on the version.
+    In some versions of transformers, stacks in training mode draw a number on the CPU for every layer even without
+    layer dropout, which prevents CUDA graphs and makes results depend on the version.
     """
     model.train()
     for stack in _stacks(model):
@@ -130,7 +130,7 @@ def _normalised_dropout(rate: float, norm: nn.Module, _: Any, states: Tensor) ->
 def with_new_embedding(model: Any, sizes: EncoderDecoderSizes) -> Any:
     """The model with a new embedding of `sizes.vocab_size` rows; all other weights are copied.
 
-    The rows are uniform within ±1 / sqrt(width) and the position embeddings are kept, both as in the authors' program.
+    The rows are uniform within ±1 / sqrt(width) and position embeddings do not change, as in the authors' program.
     """
     renewed = build(sizes, sizes.vocab_size)
     learnt = dict(model.named_parameters())
@@ -183,7 +183,7 @@ def infill(blocks: Integers, *, mask: int, pad: int, rng: np.random.Generator) -
     lengths = np.where(is_used, lengths, 0)
     ends = lengths.cumsum(1)
     begins = ends - lengths
-    # A slot of length 0 may begin at the end of the text; its content is a mask, so the value read is not used.
+    # A slot of length 0 may begin at the end of the text; it becomes a mask, so the value read is not used.
     read_symbols = np.take_along_axis(blocks, np.minimum(begins, block - 1), 1)
     filled = np.where(is_span, mask, read_symbols)
     to_front = np.argsort(~is_used, 1, kind="stable")
@@ -250,7 +250,7 @@ class PairBatches:
         self._lengths = np.array([len(row) for row in encoded.sources])
 
     def draw_epoch(self) -> list[Integers]:
-        """The numbers of the pairs of each batch, every pair once, in random order."""
+        """Indices of the pairs of each batch, every pair once, in random order."""
         order = self.rng.permutation(len(self._lengths))
         pool_size = self.batch * BATCHES_SORTED
         chunks = []
@@ -270,7 +270,7 @@ class PairBatches:
 
 
 class BlockBatches:
-    """Batches of blocks with noise that is drawn when a batch is taken; all symbols are labels.
+    """Batches of blocks with new noise for each batch; all symbols are labels.
 
     Args:
         blocks: Symbols, shape (num_blocks, block).
@@ -283,7 +283,7 @@ class BlockBatches:
         self.blocks, self.batch, self.special, self.rng = blocks, batch, special, rng
 
     def draw_epoch(self) -> list[Integers]:
-        """The numbers of the blocks of each batch, every block once, in random order."""
+        """Indices of the blocks of each batch, every block once, in random order."""
         order = self.rng.permutation(len(self.blocks))
         return np.array_split(order, range(self.batch, len(order), self.batch))
 
@@ -314,10 +314,10 @@ def loss_of(model: Any, batch: Batch, precision: str) -> Tensor:
 
 
 def on_cuda(batch: Batch, special: Specials, device: torch.device, most: int) -> Batch:
-    """A batch on CUDA, padded up to a length `most` such that there are few shapes; see `bucketed`.
+    """A batch on CUDA, padded to at most `most` so that there are few different shapes; see `bucketed`.
 
-    Its masks have four dimensions, as for others models look whether anything is padded, and wait for the device. It
-    has what the decoder reads, which models would make with a number of the CPU.
+    Masks have four dimensions: for other masks, models check for padding, which waits for the device. The decoder's
+    inputs are included, since models would build them with a number from the CPU.
     """
     longer = {}
     for name, fill in (("input_ids", special.pad), ("attention_mask", 0), ("labels", IGNORED)):

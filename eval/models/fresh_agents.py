@@ -1,7 +1,7 @@
-"""Learning curves of agents that begin with random weights and learn a language.
+"""Learning curves of agents that learn a language from random weights.
 
-A receiver learns the attribute values that a message means, a sender the message for attribute values. All languages
-and seeds learn side by side, each with weights of its own.
+A receiver learns the attribute values that a message means, a sender the message for attribute values. Agents of all
+languages and seeds learn in parallel, with separate weights.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class Training:
     """Hyperparameters of fresh agents."""
 
     agent: str = "gru"
-    """The cell of sender and receiver."""
+    """Recurrent cell of sender and receiver."""
     hidden_size: int = 64
     """Width of the hidden state."""
     embedding_size: int = 16
@@ -44,7 +44,7 @@ class Training:
     batch_size: int = 64
     """Maximum number of messages in an update."""
     every: int = 20
-    """Updates between the points of a curve."""
+    """Number of updates between the points of a curve."""
     num_evaluated: int = 500
     """Maximum number of messages evaluated at a point."""
 
@@ -54,20 +54,20 @@ class Curves:
     """Accuracies of fresh agents during learning."""
 
     updates: NDArray[np.int64]
-    """Updates before each point, (num_points,)."""
+    """Number of updates before each point, (num_points,)."""
     accuracy: NDArray[np.float64]
     """Accuracy of attribute values, or of symbols, (num_languages, num_seeds, num_points)."""
     of_attributes: NDArray[np.float64]
-    """Final accuracy by attribute, or of the message, (num_languages, num_seeds, num_attributes or 1)."""
+    """Final accuracy by attribute, or of the whole message, (num_languages, num_seeds, num_attributes or 1)."""
 
     @property
     def area(self) -> NDArray[np.float64]:
-        """The mean of each curve, the area under it, (num_languages, num_seeds)."""
+        """Area under each curve, its mean accuracy, (num_languages, num_seeds)."""
         means: NDArray[np.float64] = self.accuracy.mean(-1)
         return means
 
     def updates_to(self, level: float) -> list[list[int | None]]:
-        """Updates until each curve first reaches a level; None where it does not."""
+        """Updates until each curve first reaches a level; None if it never does."""
         reached = self.accuracy >= level
         first = np.where(reached.any(-1), self.updates[reached.argmax(-1)], -1)
         return [[None if number < 0 else int(number) for number in row] for row in first]
@@ -91,12 +91,12 @@ def learning_curves(
         meanings: Attribute values from 0 of the messages of every language, (num_messages, num_attributes).
         training: Hyperparameters.
         seeds: Seeds of the weights and of the order of the messages.
-        num_learnt: Number of messages to learn, the first ones; the others are evaluated. None: all are both.
+        num_learnt: Number of messages to learn, from the start; all others are evaluated. None: learn and evaluate all.
     """
     num_languages, num_seeds, num_messages, max_len = languages.shape
     vocab_size, num_values = int(languages.max()), int(meanings.max()) + 1
     modules: list[nn.Module] = []
-    for _ in range(num_languages):  # agents of one seed have the same initial weights in all languages
+    for _ in range(num_languages):  # agents with the same seed have the same initial weights in all languages
         for seed in seeds:
             made = _Receiver if learner == "receiver" else _Sender
             with initial_weights(seed):
@@ -160,7 +160,7 @@ class _Receiver(nn.Module):
         self.num_attributes = num_attributes
 
     def forward(self, ids: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Mean loss, accuracy, and that of attributes; ids (num_steps, batch), values (batch, num_attributes)."""
+        """Mean loss, accuracy, and accuracy by attribute; ids (num_steps, batch), values (batch, num_attributes)."""
         states, _ = self.receiver(as_message(ids), torch.float32)
         logits = self.read(states[0]).unflatten(-1, (self.num_attributes, -1))
         loss = cross_entropy(logits.flatten(0, 1), values.flatten())
@@ -187,7 +187,7 @@ class _Sender(nn.Module):
         self.options = SymbolOptions(vocab_size=vocab_size, max_len=max_len, length="variable")
 
     def forward(self, ids: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Mean loss and share of symbols that are right, each after the right symbols before it."""
+        """Mean loss and share of correct symbols, given the correct previous symbols."""
         builder = GivenMessages(self.options, ids)
         seen = one_hot(values, self.num_values).flatten(1).float()
         message = self.sender(seen, cast(MessageBuilder, builder))
@@ -197,7 +197,7 @@ class _Sender(nn.Module):
 
 
 def _batches(seed: int, num_messages: int, size: int) -> Any:
-    """Endless batches of message indices, (size,): passes in random order, each without an incomplete last batch."""
+    """Endless batches of message indices, (size,): passes in random order, without incomplete batches."""
     rng = np.random.default_rng([seed, *b"order"])
     while True:
         order = rng.permutation(num_messages)

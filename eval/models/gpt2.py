@@ -3,7 +3,7 @@
 The architecture is that of Radford et al. (2019) as in Hugging Face's `GPT2LMHeadModel` (a test compares the logits):
 pre-layer-norm, tanh-approximated GELU, learned positions, tied input and output embeddings, dropout of the embeddings,
 of attention and of the residual updates. The loss computes its gradient in the forward pass, for chunks of positions,
-so the logits of all positions are never in memory at the same time. Compilers do better with all of them at once.
+so that the logits of all positions are never in memory at once. Compilers perform better with all positions at once.
 """
 
 import math
@@ -78,7 +78,7 @@ class LanguageModel(nn.Module):
         self.products = torch.float32
         """Data type of the factors of matrix products; weights and sums are fp32."""
         self.compiled_loss: Callable[[Tensor, Tensor], Tensor] | None = None
-        """`whole_loss` compiled, which is used in training; None: it is not."""
+        """Compiled `whole_loss` for training; None: not compiled."""
         self.positions = nn.Embedding(sizes.context, sizes.width)
         self.blocks = nn.ModuleList(
             Block(sizes.width, sizes.num_heads, sizes.dropout) for _ in range(sizes.num_layers)
@@ -90,7 +90,7 @@ class LanguageModel(nn.Module):
 
     @torch.no_grad()
     def _reset(self, generator: torch.Generator) -> None:
-        """Initialise all but the symbol embedding: N(0, 0.02), smaller for residual projections; biases 0."""
+        """Initialise all but the symbol embedding: N(0, 0.02), less for residual projections; biases 0."""
         residual_std = INIT_STD / math.sqrt(2 * len(self.blocks))
         self.positions.weight.normal_(0, INIT_STD, generator=generator)
         for name, module in self.blocks.named_modules():
@@ -105,7 +105,7 @@ class LanguageModel(nn.Module):
         )
 
     def get_input_embeddings(self) -> nn.Embedding:
-        """The embedding, by the name that models of transformers have for it."""
+        """The embedding; the method has the name that it has in the package transformers."""
         return self.embedding
 
     def set_input_embeddings(self, embedding: nn.Embedding) -> None:
@@ -114,7 +114,7 @@ class LanguageModel(nn.Module):
 
     @torch.no_grad()
     def reset_embedding(self, vocab_size: int, generator: torch.Generator) -> None:
-        """Replace the tied embedding by a new one, uniform within ±`RESET_BOUND`; all other weights are kept."""
+        """Replace the tied embedding by a new one, uniform within ±`RESET_BOUND`; other weights do not change."""
         weight = torch.empty(vocab_size, self.positions.embedding_dim)
         self._embed(weight.uniform_(-RESET_BOUND, RESET_BOUND, generator=generator))
 
@@ -147,16 +147,16 @@ class LanguageModel(nn.Module):
 def compile_if_wide(
     model: LanguageModel, width: int, device: torch.device, losses: Sequence[Callable[[], Tensor]]
 ) -> str | None:
-    """Compile the loss of a model in place on CUDA, if the model is wide enough to gain; not if compilation fails.
+    """Compile the loss of a model in place on CUDA, if the model is wide enough to benefit and compilation succeeds.
 
     Args:
         model: The model, without gradients.
         width: Width of its hidden states.
         device: The device of the model.
-        losses: The loss of a batch of each size, on which the compilation is tried; they leave no gradients.
+        losses: Compute the loss of a batch of each size, to test the compilation; they leave no gradients.
 
     Returns:
-        The reason for a failure; None if the loss was compiled or need not be.
+        The reason for a failure; None if the loss was compiled, or the model is too narrow.
     """
     if device.type != "cuda" or width < COMPILED_WIDTH:
         return None
@@ -176,7 +176,7 @@ def compile_if_wide(
 
 
 def tied_loss(states: Tensor, embedding: Tensor, targets: Tensor, products: torch.dtype) -> Tensor:
-    """Mean cross-entropy in nats of `targets` (batch, length), without those that are `IGNORED`.
+    """Mean cross-entropy in nats of the `targets` (batch, length) that are not `IGNORED`.
 
     Args:
         states: Hidden states, (batch, length, width).
@@ -197,7 +197,7 @@ def tied_loss(states: Tensor, embedding: Tensor, targets: Tensor, products: torc
 def _scored(
     states: Tensor, matrix: Tensor, targets: Tensor
 ) -> Iterator[tuple[slice, Tensor, Tensor, Tensor]]:
-    """Chunks of positions: which, logarithms of probabilities (chunk, vocab_size), targets, and if they are scored."""
+    """Chunks of positions: slice, log-probabilities (chunk, vocab_size), targets, and whether they are scored."""
     is_scored = targets != IGNORED
     size = 256 if len(matrix) <= SMALL_VOCABULARY else 2048
     for start in range(0, len(states), size):

@@ -11,13 +11,13 @@ Parameters = dict[str, Tensor]
 """A module's parameters by name, each with a leading replica dimension."""
 
 LANES = 64
-"""A multiple of the numbers that a processor updates at once."""
+"""Buffer alignment: a multiple of the number of values that a processor updates at once."""
 
 
 class Replicas:
     """Parameters of modules with equal shapes, one for each replica, in one flat buffer.
 
-    They are trained by Adam (Kingma & Ba 2015, arXiv 1412.6980) with torch's defaults beside `lr`; `clip` is the
+    They are trained by Adam (Kingma & Ba 2015, arXiv 1412.6980) with torch's defaults except `lr`; `clip` is the
     maximum norm of a replica's gradient, None for no clipping.
     """
 
@@ -49,7 +49,7 @@ class Replicas:
         self.step(self.gradient(loss))
 
     def gradient(self, loss: Tensor) -> Tensor:
-        """The gradient of the replicas' parameters, as they are in `flat`."""
+        """The gradient of the replicas' parameters, in the layout of `flat`."""
         (gradient,) = torch.autograd.grad(loss, [self.leaf])
         return gradient
 
@@ -62,11 +62,11 @@ class Replicas:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the optimiser has made a step and so has its state."""
+        """Whether the optimiser has made a step, and so has state."""
         return bool(self.optimizer.state[self.flat])
 
     def keep(self, kept: Sequence[int]) -> None:
-        """Drop all replicas but these; the others continue with unchanged parameters and optimiser state."""
+        """Drop all replicas except those with these indices, which keep their parameters and optimiser state."""
         old = self.optimizer.state[self.flat]
         flat = self._gather(self.flat.detach(), kept)
         moments = {name: self._gather(old[name], kept) for name in ("exp_avg", "exp_avg_sq") if old}
@@ -81,7 +81,7 @@ class Replicas:
         return {name: value[index].detach().cpu().clone() for name, value in self.parameters().items()}
 
     def _blocks(self, flat: Tensor) -> list[Tensor]:
-        """The part of a flat buffer that belongs to each parameter, of all replicas."""
+        """The block of a flat buffer with a parameter of all replicas, for each parameter."""
         sizes = [self.count * shape.numel() for shape in self.shapes.values()]
         return list(flat.split([*sizes, len(flat) - sum(sizes)]))[:-1]
 
@@ -99,10 +99,10 @@ class Replicas:
 
 
 def _padded(parts: Sequence[Tensor]) -> Tensor:
-    """Parts end to end, and zeros up to a multiple of `LANES`.
+    """Concatenate parts, and pad with zeros to a multiple of `LANES`.
 
-    The optimizer updates the last numbers of a buffer one by one, with other roundings: a parameter must not be among
-    them, or a run would depend on the runs next to it.
+    The optimizer updates the last values of a buffer singly, with other rounding: no parameter may be among them, or a
+    run would depend on the runs next to it.
     """
     length = sum(map(len, parts))
     return torch.cat([*parts, torch.zeros(-length % LANES, device=parts[0].device if parts else None)])

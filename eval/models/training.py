@@ -1,8 +1,8 @@
 """The training of all models that learn a corpus: machine, checkpoints, training loop, learning rate schedules.
 
-A checkpoint has everything with which a killed training continues bit-identically: the trained parameters, the state of
-the optimizer, the position in the data, and the states of all generators: now, and before the present epoch was drawn,
-so that its order can be drawn again.
+A checkpoint has everything that a killed training needs to continue bit-identically: the trained parameters, the state
+of the optimizer, the position in the data, and the states of all generators, both current and before the current epoch
+was drawn, so that its order can be drawn again.
 """
 
 import json
@@ -28,17 +28,17 @@ from ecsuite.runtime.memory import free_memory, size_text
 from ecsuite.runtime.recording import Recorded
 
 FULL_THREADS = 8
-"""Threads of models of the papers' sizes on the CPU; reduced ones have one."""
+"""CPU threads of models of the papers' sizes; reduced models use one thread."""
 BYTES_PER_WEIGHT = 12
 """Bytes per parameter: gradient and two moments in memory; the parameter and its moments in a checkpoint."""
 
 CHECKPOINT_SECONDS = 60.0
 """Default seconds between checkpoints."""
 MAX_COST = 0.03
-"""Largest share of the time that checkpoints may take; large models are saved less often."""
+"""Maximum share of the time for checkpoints; large models are saved less often."""
 
 MOMENTS = ("before_epoch", "now")
-"""Moments of a position whose generator states are saved."""
+"""Fields of `Position` with generator states."""
 
 CHECK_EVERY = 50
 """Updates between two checks that the loss is finite; each check synchronises with the device."""
@@ -51,7 +51,7 @@ Generator = torch.Generator | np.random.Generator
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Machine:
-    """Device, precision and threads, which can change the last digits of a result; fixed when a study is made."""
+    """Device, precision and threads of a study, which can change the last digits of a result."""
 
     device: Literal["cpu", "cuda", "mps"]
     """Device of the model."""
@@ -70,7 +70,7 @@ class Machine:
             is_reduced: Whether the models are smaller than the paper's.
 
         Raises:
-            ConfigError: If the device is unknown or not there.
+            ConfigError: If the device is unknown or not available.
         """
         place = choose_device(device)
         return cls(
@@ -91,7 +91,7 @@ class Machine:
 
     @contextmanager
     def computing(self, seed: int) -> Iterator[None]:
-        """Compute with these settings and torch's global generators seeded; all is restored on exit."""
+        """Set device settings and seed torch's global generators; both are restored on exit."""
         with computing(self.place, self.precision, seed=seed, num_threads=self.num_threads):
             yield
 
@@ -106,11 +106,11 @@ class Checkpoint:
     """File in which a training saves its state, and the interval."""
 
     file: Path
-    """The file; its folder is made if it is missing."""
+    """The file; a missing folder is created."""
     key: str = ""
-    """Identifies the training if the file name does not; a file with another key is ignored."""
+    """Identity of the training in addition to the file name; a file with another key is ignored."""
     seconds: float = CHECKPOINT_SECONDS
-    """Least time between two checkpoints; 0 saves after every update."""
+    """Minimum time between two checkpoints; 0: after every update."""
     note: Callable[[str], None] = lambda _: None
     """Called with a message if the file exists and cannot be used."""
 
@@ -122,17 +122,17 @@ class Position:
     num_updates: int = 0
     """Updates made."""
     done: int = 0
-    """Units of data used, as in the total of the training."""
+    """Units of data used, in the unit of the training's `total`."""
     num_batches: int = 0
-    """Batches of the present epoch that were used."""
+    """Batches used in the current epoch."""
     before_epoch: list[Tensor] = field(default_factory=list)
-    """States of the generators before the present epoch was drawn."""
+    """States of the generators before the current epoch was drawn."""
     now: list[Tensor] = field(default_factory=list)
     """States of the generators when the position was saved."""
 
 
 class Saver:
-    """Saves and restores one training.
+    """Saves and restores the state of a training.
 
     Args:
         checkpoint: File and interval.
@@ -155,7 +155,7 @@ class Saver:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time for a checkpoint."""
+        """Whether a checkpoint is due."""
         return time.monotonic() >= self._next
 
     def save(self, position: Position) -> None:
@@ -184,12 +184,12 @@ class Saver:
         try:
             tensors, values = read_tensors(file)
             if values.get("torch") != torch.__version__:
-                raise DamagedError("it is of another version of torch")
+                raise DamagedError("it was written by another version of torch")
             if values.get("training") != self.identity:
-                raise DamagedError("it is of another training")
+                raise DamagedError("it belongs to another training")
             position = self._checked_position(tensors, values)
         except (DamagedError, OSError) as error:
-            self.checkpoint.note(f"{file}: not a usable checkpoint ({error}); the training starts anew")
+            self.checkpoint.note(f"{file}: not a usable checkpoint ({error}); the training starts again")
             return None
         for index, parameter in enumerate(self.parameters):
             parameter.copy_(tensors[f"parameter.{index}"])
@@ -197,7 +197,7 @@ class Saver:
         return position
 
     def _checked_position(self, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> Position:
-        """The position of a checkpoint; `DamagedError` if something is missing, or does not fit the training."""
+        """Validate a checkpoint and return its position; raises `DamagedError` if it is incomplete or does not fit."""
         optimized = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
         owners = {"parameter": self.parameters, "optimizer": optimized}
         missing = {f"parameter.{index}" for index in range(len(self.parameters))}.difference(tensors)
@@ -212,7 +212,7 @@ class Saver:
                 for moment in MOMENTS
             }
         except (KeyError, IndexError, TypeError, ValueError):
-            raise DamagedError("it is not whole") from None
+            raise DamagedError("it is incomplete") from None
         if missing:
             raise DamagedError(f"{min(missing)} does not fit this training")
         return Position(num_updates=num_updates, done=done, num_batches=num_batches, **states)
@@ -244,7 +244,7 @@ class Callbacks:
     report_progress: Callable[[float], None] = lambda share: None
     """Called after every update with the completed share, 0 to 1."""
     checkpoint: Checkpoint | None = None
-    """The checkpoint of the state; None: none is saved."""
+    """The checkpoint of the state; None: no checkpoints."""
     should_stop: Callable[[], object] = lambda: False
     """Called after every update; true ends the training, with a checkpoint."""
 
@@ -259,7 +259,7 @@ def job_callbacks(context: Context, label: str, *, share: float = 1.0) -> Callba
     Args:
         context: Context of the job.
         label: Name of the training in progress lines.
-        share: The training's share of the job, 0 to 1, of which it is the first part.
+        share: Share of the job that this training takes, as its first part, 0 to 1.
     """
     return Callbacks(
         report_progress=lambda done: context.report_progress(label, share * done),
@@ -276,17 +276,17 @@ def require_training(parameters: Sequence[Tensor], folder: Path | None) -> None:
 
     Args:
         parameters: The trained parameters, whose own memory is already allocated. Memory is checked on the CPU only.
-        folder: Folder of the checkpoints; None: there are none.
+        folder: Folder of the checkpoints; None: no checkpoints.
 
     Raises:
-        ConfigError: If it does not fit; the message names the needed and the free size, and what to change.
+        ConfigError: If it does not fit; the message has the required and the free size, and the options to change.
     """
     num_weights = sum(parameter.numel() for parameter in parameters)
     needed = BYTES_PER_WEIGHT * num_weights
     if parameters[0].device.type == "cpu" and needed > (free := free_memory()):
         raise ConfigError(
-            f"the training of {num_weights:,} weights needs at least {size_text(needed)} of memory, and "
-            f"{size_text(free)} are free: choose a smaller --preset, or fewer processes by --workers"
+            f"the training of {num_weights:,} weights needs at least {size_text(needed)} of memory, "
+            f"but {size_text(free)} are free: choose a smaller --preset, or fewer processes by --workers"
         )
     if folder is not None:
         require_space(needed, folder, "for a checkpoint")
@@ -308,24 +308,24 @@ def train(
     is_compiled: bool = False,
     callbacks: Callbacks = NO_CALLBACKS,
 ) -> None:
-    """Train parameters in place: AdamW, gradients clipped to norm 1.
+    """Train parameters in place with AdamW, and gradients clipped to norm 1.
 
     A training that was stopped or killed continues from its checkpoint when it is called again with the same arguments
-    and the same initial weights, and ends with the weights of an uninterrupted one. On CUDA, the updates of batches of
-    the same shapes are one graph; see `Recorded`.
+    and the same initial weights, and ends with the weights of an uninterrupted training. On CUDA, updates of batches
+    with the same shapes use one graph; see `Recorded`.
 
     Args:
         parameters: The parameters to train.
         draw_epoch: Draws the batches of the next epoch, in their order; may be called again for the same epoch.
-        inputs_of: The tensors of a batch, on the device; few different shapes are best.
-        loss_of: The loss of these tensors; it depends only on them, the weights and the generators of the device.
+        inputs_of: Returns the tensors of a batch on the device; few different shapes are faster.
+        loss_of: Returns the loss of these tensors; depends only on them, the weights and the generators of the device.
         total: Units of data to train on; training ends with the batch that reaches it.
         lr: Maximum learning rate.
         schedule: Factor of the learning rate as a function of the units done.
         weight_decay: Weight decay of AdamW.
-        generators: All generators from which `draw_epoch` and `inputs_of` draw, besides torch's global ones.
+        generators: Generators of `draw_epoch` and `inputs_of`, in addition to torch's global generators.
         size_of: Units of data of a batch; by default one, so that `total` is the number of updates.
-        decays_vectors: Whether the weight decay also applies to vectors, that is biases and normalisation.
+        decays_vectors: Whether the weight decay also applies to vectors (biases and normalisation).
         is_compiled: Whether the loss is compiled.
         callbacks: Progress, checkpoint and stop request.
 
@@ -343,7 +343,7 @@ def train(
         [group for group in groups if group["params"]], lr=lr, weight_decay=weight_decay, fused=True
     )
     device, recorded = parameters[0].device, Recorded(optimizer, is_surveyed=not is_compiled)
-    # A graph would record a rate that is not on the device as a constant.
+    # A graph would record the rate as a constant if it were not on the device.
     rate = torch.zeros((), device=device) if device.type == "cuda" else None
     # Only checkpoints need their states.
     generators = [] if callbacks.checkpoint is None else [*generators, *global_generators(device)]
@@ -408,7 +408,7 @@ def train(
 
 
 def rate_by_update(update: int, num_updates: int, warmup: int) -> float:
-    """Factor of the learning rate: rises linearly over `warmup` updates, then falls linearly to 0."""
+    """Factor of the learning rate, which rises linearly over `warmup` updates, then falls linearly to 0."""
     rising = (update + 1) / warmup if update < warmup else 1.0
     falling = (num_updates - update) / max(1, num_updates - warmup)
     return min(rising, falling, 1.0)
@@ -425,5 +425,5 @@ def rate_by_share(done: float, warmup: float) -> float:
 
 
 def bucketed(length: int, most: int, device: torch.device) -> int:
-    """Length to which a batch is padded: on CUDA a multiple of `BUCKET`, so that there are few shapes and graphs."""
+    """Padded length of a batch: on CUDA a multiple of `BUCKET`, to limit the number of shapes and graphs."""
     return length if device.type != "cuda" else max(length, min(most, -(-length // BUCKET) * BUCKET))

@@ -1,4 +1,4 @@
-"""Sub-word vocabularies: byte-level BPE that is trained here, or the tokenizer of a published model."""
+"""Sub-word vocabularies: newly trained byte-level BPE, or the tokenizer of a published model."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ WORDS = Regex(r" ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+")
 def train_bpe(
     lines: Iterable[str], vocab_size: int, num_bytes: float = float("inf"), *, keeps_marks: bool = False
 ) -> Tokenizer:
-    """Train a byte-level BPE tokeniser, which has no unknown tokens.
+    """Train a byte-level BPE tokeniser; it has no unknown tokens.
 
     Args:
         lines: Lines of text.
         vocab_size: Maximum number of types.
         num_bytes: Bytes of text used for training.
-        keeps_marks: Treat combining marks as parts of words; GPT-2 and XferBench do not.
+        keeps_marks: Whether combining marks are parts of words, unlike in GPT-2 and XferBench.
     """
     tokenizer = Tokenizer(models.BPE())
     by_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=not keeps_marks)
@@ -61,7 +61,7 @@ class SubWords:
     """A tokenizer and its special symbols."""
 
     tokenizer: Tokenizer
-    """Without truncation and padding."""
+    """The tokenizer, without truncation and padding."""
     size: int
     """Number of sub-words and special symbols: rows of the embedding."""
     first: tuple[int, ...]
@@ -78,7 +78,7 @@ class SubWords:
     """Replaces a word for which the tokenizer returns no sub-word."""
 
     def words(self, sentences: Iterable[Sequence[str]]) -> list[list[list[int]]]:
-        """Sub-words of each word of each sentence, as inside a text; at least one per word."""
+        """Sub-words of each word of each sentence, encoded as within a text; at least one per word."""
         sentences = list(sentences)
         distinct = list(dict.fromkeys(word for sentence in sentences for word in sentence))
         prefix = self._word_prefix()
@@ -94,18 +94,18 @@ class SubWords:
         return encodings
 
     def _word_prefix(self) -> str:
-        """A space if it is part of the following word's token and not added by the tokenizer; else empty."""
+        """A space if tokens include the preceding space and the tokenizer does not add it; else empty."""
         once, twice = (self.tokenizer.encode(text, add_special_tokens=False).ids for text in ("a", "a a"))
         return "" if twice == once + once else " "
 
 
 def train_subwords(lines: Iterable[str], vocab_size: int) -> SubWords:
-    """Train byte-level BPE, which has no unknown symbols, and add four special symbols after it."""
+    """Train byte-level BPE, which has no unknown symbols, and append four special symbols."""
     return subwords_of(train_bpe(lines, vocab_size, keeps_marks=True))
 
 
 def subwords_of(tokenizer: Tokenizer) -> SubWords:
-    """The vocabulary of a tokenizer that was trained here, with four special symbols added."""
+    """The vocabulary of a tokenizer of `train_bpe`, with four special symbols appended."""
     num_subwords = tokenizer.get_vocab_size()
     first, between, mask, padding = range(num_subwords, num_subwords + 4)
     return SubWords(
@@ -156,5 +156,5 @@ def published_subwords(tokenizer: Any) -> SubWords:
 
 
 def _first_not_none(*symbols: int | None) -> int:
-    """The first symbol that the tokenizer has."""
+    """The first symbol that is not None."""
     return next(symbol for symbol in symbols if symbol is not None)

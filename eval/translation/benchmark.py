@@ -19,7 +19,7 @@ REDUCED_NOTE = "a reduced size: not comparable with published chrF and BLEU"
 FULL_NOTE = (
     "the paper's size; pairs, split and sentence ends differ from the authors' program (docs/xtreme.md)"
 )
-SHORT_NOTE = "no line of the test pairs has four words, which BLEU needs: it is 0 whatever is said; read chrF"
+SHORT_NOTE = "no line of the test pairs has four words, which BLEU needs: it is always 0; use chrF"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +52,7 @@ class TranslationResult:
 
     @property
     def note(self) -> str:
-        """Whether the scores are comparable with published ones, and why BLEU is 0 if no reference has four words."""
+        """Note on the comparability with published scores, and on BLEU if no reference has four words."""
         note = REDUCED_NOTE if self.study.preset.is_reduced else FULL_NOTE
         return f"{note}; {SHORT_NOTE}" if self.study.lacks_four_words else note
 
@@ -83,7 +83,7 @@ class TranslationBenchmark(Benchmark[TranslationStudy, TranslationResult]):
     """Does pretraining on a corpus help a model to translate?"""
 
     def plan(self, study: TranslationStudy) -> list[Job]:
-        """The translation jobs, which depend on the others."""
+        """The translation jobs, which depend on all other jobs."""
         return list(plan(study).values())
 
     def device(self, study: TranslationStudy) -> str:
@@ -130,7 +130,7 @@ class TranslationBenchmark(Benchmark[TranslationStudy, TranslationResult]):
         ]
 
     def report(self, study: TranslationStudy, finding: TranslationResult) -> Report:
-        """A table with one row per beam width and their mean; there is no figure."""
+        """A table with a row per beam width and a row with the mean; there is no figure."""
         return Report(tables=(_scores_table(finding),), notes=(), data=finding.as_dict())
 
 

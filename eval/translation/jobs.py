@@ -1,6 +1,6 @@
 """The translation experiment as jobs: pretrain on the corpus, fine-tune on pairs, translate and score.
 
-`make_study` validates what is asked, and `plan` turns it into jobs.
+`make_study` validates the arguments, and `plan` turns a study into jobs.
 """
 
 from collections.abc import Callable, Sequence
@@ -60,7 +60,7 @@ from ecsuite.runtime.devices import choose_device
 from ecsuite.runtime.errors import ConfigError, look_up
 
 VERSION = 1
-"""Increased whenever the same study would have other scores."""
+"""Increased whenever the same study would give different scores."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +145,7 @@ def make_study(
     except ConfigError as error:
         raise ConfigError(f"{pairs}: {error}") from None
     return TranslationStudy(
-        # Results are joined with those of XferBench by name.
+        # Results are matched with XferBench results by name.
         name="no_pretrain"
         if corpus is None
         else source_name(str(corpus.metadata.get("source_path", "corpus"))),
@@ -169,7 +169,7 @@ def make_study(
 
 
 TRANSLATION_TOKENS = 25
-"""Cost of translating one sentence with a beam of width 1, in training tokens; only for the remaining time."""
+"""Cost of translating a sentence with beam width 1, in training tokens; only for the remaining time."""
 RANDOM_STATE, TOKENIZER = "random_state", "tokenizer"
 """Names of the state of torch's generator, and of the tokenizer, stored with the weights."""
 
@@ -233,7 +233,7 @@ def tune(
     machine: Machine,
     context: Context,
 ) -> Outcome:
-    """Give a pretrained model, or a new one, a new embedding, and fine-tune it on sentence pairs.
+    """Set a new embedding in a pretrained or new model, and fine-tune it on sentence pairs.
 
     Returns:
         `cross_entropy` on the validation pairs, `num_parameters`, `num_trainable`, `passes` over the training pairs,
@@ -369,13 +369,13 @@ def _initial(pretrained: Result | None, model: EncoderDecoderSizes) -> Any:
     weights = load_file(pretrained.arrays)
     learner = build(model, len(weights[EMBEDDING]))
     _load(learner, weights)
-    # The new embedding is drawn from the numbers that follow those of pretraining.
+    # The random numbers of the new embedding continue those of pretraining.
     torch.set_rng_state(weights[RANDOM_STATE])
     return learner
 
 
 def _parameters(model: Any) -> dict[str, Tensor]:
-    """The parameters of a model, tied ones once."""
+    """The parameters of a model, without repeats of tied parameters."""
     return {name: each.detach().cpu().contiguous() for name, each in model.named_parameters()}
 
 
@@ -394,7 +394,7 @@ class BeamScore:
     bleu: float
     """BLEU, 0 to 100."""
     length_ratio: float
-    """Number of words of the translations divided by that of the references."""
+    """Number of words of the translations divided by the number of words of the references."""
     ended: float
     """Fraction of translations that ended with the end token, 0 to 1."""
 
@@ -440,7 +440,7 @@ def translate_sentences(
     )
     model.eval()
     device = next(model.parameters()).device
-    # Sentences are batched by length, longest first, so that a lack of memory shows in the first batch.
+    # Sentences are batched by length, longest first, so that insufficient memory shows in the first batch.
     order = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
     translations, num_ended = [""] * len(sources), 0
     for begin in range(0, len(order), decoding.batch):

@@ -40,14 +40,14 @@ class Split:
     valid: tuple[SentencePair, ...]
     test: tuple[SentencePair, ...]
     digest: str
-    """A hash of the different pairs."""
+    """A hash of the distinct pairs."""
     num_left_out: int
     """Number of pairs left out of training because they share a sentence with a held-out pair."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PairFile:
-    """A file of pairs and how it is split, identified by its distinct pairs, not by its path or their order."""
+    """A file of pairs with the sizes of its split, identified by its distinct pairs, not by path or order."""
 
     path: Path
     """The file."""
@@ -59,7 +59,7 @@ class PairFile:
     """A hash of the different pairs."""
 
     def job_key(self) -> list[str | int]:
-        """Digest of the pairs and sizes of the split."""
+        """Digest of the pairs, and sizes of the split."""
         return [self.digest, self.num_valid, self.num_test]
 
     def split(self) -> Split:
@@ -70,7 +70,7 @@ class PairFile:
         """
         split = split_pairs(self.path, self.num_valid, self.num_test)
         if split.digest != self.digest:
-            raise ConfigError(f"{self.path}: has changed while it was in use: run the same command again")
+            raise ConfigError(f"{self.path}: has changed during the run: run the same command again")
         return split
 
 
@@ -78,7 +78,7 @@ def read_pairs(path: Path) -> list[SentencePair]:
     """Read pairs, one per line: source, tab, target; the file may be compressed (`.gz`, `.xz`).
 
     Raises:
-        ConfigError: If the file can't be read, or a line is not two sentences with a tab between.
+        ConfigError: If the file can't be read, or a line is not two sentences separated by a tab.
     """
     if not path.is_file():
         raise ConfigError(f"{path}: no such file of sentence pairs")
@@ -98,8 +98,8 @@ def split_pairs(path: Path, num_valid: int, num_test: int) -> Split:
     """Read a file and split its different pairs by their hashes, so that the order of lines does not matter.
 
     In order of the hashes, the first pairs are for test, the next for validation: the requested numbers, but
-    together at most a fifth of all pairs. The others are for training, without pairs that share their source or target
-    with a held-out pair.
+    together at most a fifth of all pairs. All other pairs are for training, except pairs that share their source or
+    target with a held-out pair.
 
     Args:
         path: The file.
@@ -121,7 +121,7 @@ def split_pairs(path: Path, num_valid: int, num_test: int) -> Split:
     ]
     if not train:
         raise ConfigError(
-            f"{path}: expected training pairs, found only pairs that share a sentence with held-out ones"
+            f"{path}: expected training pairs, found only pairs that share a sentence with held-out pairs"
         )
     return Split(
         train=tuple(train),
@@ -146,7 +146,7 @@ def learn(pairs: Sequence[SentencePair], vocab_size: int) -> Tokenizer:
 
 
 def encode(tokenizer: Tokenizer, sentences: Iterable[str], end: int) -> Iterator[NDArray[np.int64]]:
-    """Token ids of each sentence, callbacks by the end token."""
+    """Token ids of each sentence, followed by the end token."""
     for tokens in bpe.encode(tokenizer, sentences, end=""):
         yield np.array([*tokens, end], dtype=np.int64)
 
@@ -181,7 +181,7 @@ def training_pairs(
         encoded.targets.append(target)
         num_seen += len(source)
     if not encoded.sources:
-        raise ConfigError(f"expected pairs of at most {longest} tokens, found only longer ones")
+        raise ConfigError(f"expected pairs of at most {longest} tokens, found only longer pairs")
     return encoded, num_too_long
 
 
@@ -191,8 +191,8 @@ def require_short_pairs(pairs: Sequence[SentencePair], *, longest: int, vocab_si
     Raises:
         ConfigError: If all pairs are longer than `longest` tokens.
     """
-    # Mostly a pair is so short that BPE is not needed: a byte is at most one token, and two more tokens are the space
-    # before the first word and the end.
+    # Most pairs are so short that BPE is not needed: a byte is at most one token, and there are two further tokens, the
+    # space before the first word and the end.
     if not any(max(len(side.encode()) for side in pair) + 2 <= longest for pair in pairs):
         tokenizer, special = learn(pairs, vocab_size), Specials.of(vocab_size)
         training_pairs(tokenizer, pairs, longest=longest, num_tokens=1, special=special)

@@ -14,9 +14,9 @@ class Optimisation:
     batch: int
     """Batch size in blocks or pairs."""
     warmup: float
-    """Fraction of the training with linear warmup of the learning rate; the paper has none."""
+    """Fraction of the training with linear warmup of the learning rate; the paper uses no warmup."""
     weight_decay: float = 0.01
-    """Weight decay of AdamW on matrices; biases and norms have none."""
+    """Weight decay of AdamW on matrices; biases and norms do not decay."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class TranslationPretraining(TrainingSizes):
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationTuning(TrainingSizes):
-    """One setting of the paper for fine-tuning on pairs; its tokens are those of the sources."""
+    """One setting of the paper for fine-tuning on pairs; `tokens` counts source tokens."""
 
     is_frozen: bool = False
     """Whether only the embedding of symbols is trained."""

@@ -1,18 +1,18 @@
 """Comparison of XferBench scores: published scores, paired differences by language, seed noise, and a correction.
 
-A difference can be due to two kinds of chance. Other languages would give another mean: this is measured by a bootstrap
-over languages of the paired differences, which removes the difficulty of each language. Another seed would give another
-model: this is measured by the standard deviation over seeds. Intervals over languages do not include seed noise, as all
+A difference can be due to two kinds of chance. Other languages would give another mean: a bootstrap over languages of
+the paired differences measures this, without the difficulty of each language. Another seed would give another model:
+the standard deviation over seeds measures this. Intervals over languages do not include seed noise, as all
 languages share one pretrained model. A source is better or worse only if the difference exceeds both, if known, and if
-its p-value is below 5 % after Holm's correction for all differences that are shown. Where seed noise is not known, the
-difference is one of two models, and not of their sources: tables say so. There is no conclusion between corpora that
-models read unequally often, since repetition alone changes scores (docs/evidence/mini.md).
+its p-value is below 5 % after Holm's correction for all differences in the table. If seed noise is unknown, the
+difference is between two models, not between their sources, and tables note this. There is no conclusion between
+corpora that are repeated unequally often, since repetition alone changes scores (docs/evidence/mini.md).
 
-Published scores are those of `published_scores.yaml`, each with the data that it was measured on: two families, whose
-levels differ by 0.65 nats; never compare a number of one with a number of the other.
+Published scores are in `published_scores.yaml`, in two families by their data. Their levels differ by 0.65 nats: never
+compare scores of different families.
 
 **OSCAR.** The tables of the paper, Boldt & Mortensen (2024, https://arxiv.org/abs/2407.03456). Its text says Wikipedia,
-but the README of the authors' program says that the numbers are from data made of OSCAR.
+but the README of the authors' program says that the numbers are from OSCAR data.
 
 **Wikipedia.** Means of three runs in the author's repository `brendon-boldt/elcc-analysis`, made by the program that
 the protocol `published-2024` follows.
@@ -50,21 +50,21 @@ from ecsuite.parts.config import packaged_yaml
 from ecsuite.runtime.errors import ConfigError
 
 CONTENT: Mapping[str, Any] = packaged_yaml("ecsuite.eval.xferbench", "published_scores.yaml")
-"""The whole file, also with scores that no command shows."""
+"""The whole file, including scores that no command shows."""
 _WIKIPEDIA, _OSCAR, _TARGETS = CONTENT["wikipedia"], CONTENT["oscar"], CONTENT["targets"]
 
 
 PUBLISHED_SCORES: Mapping[str, float] = _WIKIPEDIA["sources"]
 """Scores of the reference sources: means over the ten targets and three runs, nats per token [elcc-analysis]."""
 NO_PRETRAIN: Mapping[str, float] = dict(zip(_TARGETS, _WIKIPEDIA["no_pretrain"], strict=True))
-"""No pretraining by target, means of three runs [elcc-analysis]; their mean is the score of `no pretrain` above."""
+"""Scores without pretraining by target, means of three runs [elcc-analysis]; their mean is in `PUBLISHED_SCORES`."""
 PUBLISHED_NAME = "no pretrain (published)"
-"""The name of these scores in tables."""
+"""The name of the published scores without pretraining in tables."""
 RUN_DEVIATION: float = _WIKIPEDIA["run_deviation"]
 """Pooled (root mean square) standard deviation of a score between runs, 84 corpora of three runs each
 [elcc-analysis]."""
 RUN_DEGREES: int = _WIKIPEDIA["run_degrees"]
-"""Its degrees of freedom: two for each corpus."""
+"""Degrees of freedom of `RUN_DEVIATION`: two for each corpus."""
 
 _TABLE5 = {
     name: dict(zip([*_TARGETS, "score"], figures, strict=True)) for name, figures in _OSCAR["table5"].items()
@@ -99,7 +99,7 @@ def anchors_for(signature: str) -> Mapping[str, float]:
 
 
 def published_baseline(signature: str) -> Sample | None:
-    """The published scores without pretraining as a result; None for a signature that they are not comparable with."""
+    """The published scores without pretraining as a result; None for a signature that is not comparable with them."""
     if not anchors_for(signature):
         return None
     return Sample(
@@ -124,7 +124,7 @@ class SeedNoise:
     """Origin of the estimate."""
 
     def error(self, *num_seeds: int) -> float:
-        """Standard error of a difference of means, given the number of seeds of each."""
+        """Standard error of a difference of means, given the numbers of seeds."""
         return self.sd * float(np.sqrt(sum(1 / number for number in num_seeds)))
 
     def p_value(self, mean: float, *num_seeds: int) -> float:
@@ -155,7 +155,7 @@ def difference(result: Sample, baseline: Sample, noise: SeedNoise | None) -> Dif
     Args:
         result: The source.
         baseline: The baseline, with the same targets.
-        noise: From `seed_noise`, or published for the preset; None if unknown.
+        noise: Seed noise, estimated or published for the preset; None if unknown.
     """
     targets = result.targets
     gaps = result.values(targets).mean(0) - baseline.values(targets).mean(0)
@@ -192,7 +192,7 @@ def difference(result: Sample, baseline: Sample, noise: SeedNoise | None) -> Dif
 
 
 def with_reasons(differences: Sequence[Difference]) -> tuple[Difference, ...]:
-    """Holm's correction; a difference that it makes noise gets this as its reason."""
+    """Apply Holm's correction; a difference that loses significance by it gets this as its reason."""
     number = num_comparisons(differences)
     many = f", corrected for {number} comparisons," if number > 1 else ""
     return tuple(
@@ -204,17 +204,17 @@ def with_reasons(differences: Sequence[Difference]) -> tuple[Difference, ...]:
 
 
 def in_words(difference: Difference) -> str:
-    """The conclusion as better or worse: lower is better."""
+    """The conclusion in the words better and worse (lower scores are better)."""
     return {"lower": "better", "higher": "worse"}.get(difference.conclusion, difference.conclusion)
 
 
 def judge(mean: float, ci95: Interval | None, threshold: float | None) -> tuple[Conclusion, str]:
-    """The conclusion on a difference by itself, with the reason.
+    """The conclusion on a single difference, with the reason.
 
     Args:
         mean: Difference of the scores; below 0 is better.
-        ci95: Its interval over languages, if there is one.
-        threshold: Absolute value above which it is larger than seed noise, if known.
+        ci95: Interval over languages, if any.
+        threshold: Absolute difference that seed noise does not exceed, if known.
     """
     reasons = []
     if ci95 is not None and ci95[0] <= 0 <= ci95[1]:
@@ -236,20 +236,20 @@ PUBLISHED = "published"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class XferBenchComparison:
-    """Differences between sources, and whether these exceed the noise."""
+    """Differences between sources, and whether they exceed the noise."""
 
     results: tuple[Sample, ...]
     """The sources, best first."""
     baseline: Sample | None
     """The baseline of all differences; None if each pair of sources is compared."""
     differences: tuple[Difference, ...]
-    """Differences in the order of `results`, or of their pairs."""
+    """Differences in the order of `results` or of its pairs."""
     noise: SeedNoise | None
     """Noise between seeds; None if unknown."""
     normalised: tuple[Normalised, ...]
     """Scores normalised by the paper's procedure, in the order of `results`; empty if not defined."""
     normalised_reason: str | None
-    """Why `normalised` is empty; None otherwise."""
+    """Reason if `normalised` is empty; None otherwise."""
     scripts: WritingMatrix | None
     """The paper's Table 7; None without enough human sources."""
     kinds: WritingMatrix | None
@@ -267,7 +267,7 @@ class XferBenchComparison:
 
     @property
     def num_comparisons(self) -> int:
-        """Number of differences for which Holm's correction was made."""
+        """Number of differences in Holm's correction."""
         return num_comparisons(self.differences)
 
     @property
@@ -342,15 +342,15 @@ def compare(results: Sequence[Sample], baseline: str | None = None) -> XferBench
 
     Args:
         results: The sources.
-        baseline: Name of the source that the others are compared with, or `published` for the published scores without
-            pretraining. None means the source without pretraining if there is one (`nothing`, `no_pretrain`), otherwise
-            all pairs are compared.
+        baseline: Name of the source that all others are compared with, or `published` for the published scores without
+        pretraining. None: the source without pretraining (`nothing`, `no_pretrain`) if given, otherwise all pairs are
+        compared.
 
     Raises:
         ConfigError: If there are no results, their settings differ, or no source has the baseline's name.
     """
     if not results:
-        raise ConfigError("no XferBench result: expected at least one")
+        raise ConfigError("expected at least one XferBench result, got none")
     require_comparable(results)
     sources = list(results)
     if baseline == PUBLISHED:
@@ -383,7 +383,7 @@ def compare(results: Sequence[Sample], baseline: str | None = None) -> XferBench
 
 
 def _no_anchors(signature: str) -> str:
-    """Why no published score is comparable."""
+    """Reason why no published score is comparable."""
     if signature == UNSIGNED:
         return "the protocol of unsigned results is unknown"
     return "they apply to preset full with protocol published-2024 only"

@@ -18,7 +18,7 @@ DIGITS = 3
 ROLES: Mapping[str, Role] = {"better": "good", "worse": "bad"}
 """Role of a table cell, by conclusion."""
 FAINT = ("not significant", "unknown")
-"""Conclusions under which a difference is not established."""
+"""Conclusions of differences that are printed faintly."""
 
 
 def report(comparison: XferBenchComparison) -> Report:
@@ -158,7 +158,7 @@ def draw_comparison(comparison: XferBenchComparison, *paths: Path) -> None:
 
 
 def _scores(comparison: XferBenchComparison) -> Iterator[Point]:
-    """Scores of the compared sources, then comparable published ones."""
+    """Scores of the compared sources, then comparable published scores."""
     anchors = anchors_for(comparison.signature)
     bounds = {each.name: each.program for each in comparison.normalised}
     for result in comparison.results:
@@ -176,7 +176,7 @@ def _scores(comparison: XferBenchComparison) -> Iterator[Point]:
 
 
 def _differences(comparison: XferBenchComparison) -> Iterator[Point]:
-    """Differences to the baseline; a series is a conclusion."""
+    """Differences to the baseline, with a series per conclusion."""
     of_source = {each.source: each for each in comparison.differences}
     for result in comparison.results:
         if (each := of_source.get(result.name)) is None:

@@ -29,7 +29,7 @@ from ecsuite.tables.cells import INTERVAL, interval
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 MIN_SOURCES = 3
-"""Minimum number of sources: two points are always on a line."""
+"""Minimum number of sources: two points always lie on a line."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,7 +111,7 @@ def correlate_paper() -> Report:
 
 
 def correlate_files(results: Sequence[Path], translation: Sequence[Path], metric: str) -> Report:
-    """Correlate XferBench results with translation scores; sources are joined by name.
+    """Correlate XferBench results with translation scores; sources are matched by name.
 
     Args:
         results: Files or folders of XferBench results.
@@ -136,10 +136,10 @@ def correlate_files(results: Sequence[Path], translation: Sequence[Path], metric
 
 
 def read_translation(paths: Sequence[Path], metric: str) -> dict[str, dict[str, float]]:
-    """Translation scores by setting ("" if a file has none) and source, means over seeds.
+    """Read translation scores by setting ("" without a setting) and source, means over seeds.
 
     Args:
-        paths: JSON files, each an object with `name` and the metric or a list of such, or folders of such files.
+        paths: JSON files, each an object with `name` and the metric or a list of such objects; or their folders.
         metric: The key of the score.
 
     Raises:

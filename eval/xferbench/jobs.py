@@ -1,6 +1,6 @@
 """XferBench as jobs: tokenise a text, pretrain on a corpus, fine-tune on the text and test on its held-out part.
 
-`make_study` validates what is asked, and `plan` turns it into jobs.
+`make_study` validates the arguments, and `plan` turns a study into jobs.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ LARGEST_SEED = 2**32 - 1
 """A seed is the upper half of the 64-bit seed of fine-tuning; the lower half is of the text."""
 
 Corpora = Corpus | None | Mapping[int, Corpus | None]
-"""A corpus, None (no pretraining), or one of these for each seed."""
+"""A corpus or None (no pretraining), for all seeds or by seed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,7 +110,7 @@ def make_study(
 
 VERSION = XFERBENCH.version
 BYTES_PER_UNIT = 20
-"""Bytes of text that are tokenised in the time of a token of training; only for the remaining time."""
+"""Bytes of text tokenised in the time of one training token; only used to estimate the remaining time."""
 
 
 @job_function(
@@ -161,11 +161,11 @@ def pretrain(
     machine: Machine,
     context: Context,
 ) -> Outcome:
-    """Train a new model on a corpus; without a corpus, its weights are the initial ones.
+    """Train a new model on a corpus; without a corpus, return the initial weights.
 
     Returns:
-        `repeats`, passes over the corpus per epoch; and `parameters`, the number of parameters without symbol
-        embeddings, which are the arrays. With `not_compiled`, why, if a model was to be compiled and could not be.
+        `repeats`, passes over the corpus per epoch; `parameters`, the number of parameters without symbol embeddings;
+        and, if compilation failed, the reason in `not_compiled`. The arrays are these parameters.
 
     Raises:
         ConfigError: If the corpus does not fit the protocol.
@@ -206,7 +206,7 @@ def _reason(not_compiled: str | None) -> dict[str, str]:
 
 
 def _cost_of_tuning(*, tokens: Job, sizes: XferBenchTuning, **_: Any) -> float:
-    # A test has no backward pass, and its windows overlap by half.
+    # Tests have no backward pass, and their windows overlap by half.
     text: TextSizes = tokens.inputs["sizes"]
     return text.tune_tokens * sizes.tune_epochs + text.test_tokens * 2 / 3
 
@@ -242,7 +242,7 @@ def tune_and_test(
 
     Returns:
         `cross_entropy`, nats per token; `test_tokens`, the number of scored tokens; and `repeats`, passes over the text
-        per epoch of fine-tuning. With `not_compiled` as in `pretrain`.
+        per epoch of fine-tuning; and `not_compiled`, see `pretrain`.
 
     Raises:
         DivergedError: If the loss, the weights or the cross-entropy are not finite.
@@ -324,7 +324,7 @@ def train(
     generator: torch.Generator,
     callbacks: Callbacks = NO_CALLBACKS,
 ) -> str | None:
-    """Train a model in place: AdamW, linear decay to 0, gradients clipped to norm 1; see `learning.training.train`.
+    """Train a model in place: AdamW, linear decay to 0, gradients clipped to norm 1; see `models.training.train`.
 
     Args:
         model: The model.
@@ -337,7 +337,7 @@ def train(
         callbacks: See `Callbacks`.
 
     Returns:
-        Why the model was not compiled; None if it was, or is too small to gain by it.
+        Reason if the compilation failed; None if the model was compiled, or is too small to benefit.
     """
     device = model.positions.weight.device
     windows = windows.to(device)

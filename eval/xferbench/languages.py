@@ -83,7 +83,7 @@ class RandomStream:
         return items[int(self.random() * len(items))]
 
     def sample(self, items: Sequence[Item], count: int) -> list[Item]:
-        """Draw `count` different items; they keep their order."""
+        """Draw `count` different items in their original order."""
         drawn = sorted(range(len(items)), key=lambda _: self.random())[:count]
         return [items[index] for index in sorted(drawn)]
 
@@ -125,7 +125,7 @@ class Sounds:
         return first + (second if second != first else "") + self.vowels.draw() + coda
 
     def word(self, num_syllables: int) -> str:
-        """A unique form; it gets more syllables than `num_syllables` if short forms are exhausted."""
+        """A unique form; longer than `num_syllables` if all short forms are used."""
         for attempt in range(1000):
             form = "".join(self.syllable() for _ in range(num_syllables + attempt // 4))
             if form not in self.taken:
@@ -176,7 +176,7 @@ class Endings:
         self.forms = {False: forms, True: {values: form.translate(FRONTED) for values, form in forms.items()}}
 
     def inflect(self, lexeme: Lexeme, *values: int) -> str:
-        """The word with the ending for these feature values; values that are not distinguished are unmarked."""
+        """The word with the ending for these feature values; values without a distinct ending are unmarked."""
         marked = tuple(value if value < size else 0 for value, size in zip(values, self.sizes, strict=True))
         return lexeme.stem + self.forms[lexeme.front][marked]
 
@@ -185,7 +185,7 @@ NOMINATIVE, ACCUSATIVE, GENITIVE, OBLIQUE = range(4)
 NUM_NOUNS, NUM_NAMES, NUM_ADJECTIVES, NUM_ADVERBS = 2400, 200, 600, 80
 NUM_VERBS, NUM_VERBS_OF_SAYING = 800, 20
 NUM_FIELDS = 12
-"""Semantic fields: a noun belongs to one, a verb or an adjective prefers one."""
+"""Number of semantic fields: nouns belong to a field; verbs and adjectives prefer a field."""
 MAX_DEPTH = 3
 """Maximum depth of embedded clauses and phrases."""
 
@@ -411,7 +411,7 @@ class ArtificialLanguage:
         return self.agreeing(self.adjectives_of_field[field].draw(), features, case)
 
     def possessor(self, depth: int) -> list[str]:
-        """A noun phrase in the genitive, or with the possessive word where there is no genitive."""
+        """A noun phrase in the genitive, or with the possessive word in languages without genitive."""
         words = self.noun_phrase(GENITIVE, depth).words
         return words if self.type.num_cases > GENITIVE else self.join([self.possessive], words)
 
@@ -424,7 +424,7 @@ class ArtificialLanguage:
         return self.join([self.relative], clause)
 
     def noun(self, field: int | None) -> Lexeme:
-        """A noun: mentioned before, of the field that the verb selects, of the topic, or any."""
+        """Draw a noun: mentioned before, from the field that the verb selects, from the topic, or any noun."""
         choice = self.rng.random()
         if choice < 0.25 and self.mentioned:
             noun = self.rng.pick(self.mentioned[-4:])
@@ -443,7 +443,7 @@ class ArtificialLanguage:
 
 
 def write(number: int, num_bytes: int) -> list[str]:
-    """Lines of language `number`, 1 to 10, at least `num_bytes` bytes in all; a longer text begins with a shorter one.
+    """Lines of language `number`, 1 to 10, at least `num_bytes` bytes; a shorter text is a prefix of a longer one.
 
     Raises:
         ValueError: If there is no such language.

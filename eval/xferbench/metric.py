@@ -1,6 +1,6 @@
-"""XferBench as a metric of a corpus, and as the score of a source that draws a corpus for each seed.
+"""XferBench as a metric of a corpus, and as the score of a source that generates a corpus for each seed.
 
-The result of a study is its cross-entropies by seed and target; the score has their mean, its signature and details.
+A study results in cross-entropies by seed and target; the score has their mean, a signature and details.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ecsuite.jobs.job import Job, Result
 
 MAX_SEED = 2**31 - 1
-"""Largest seed: seeds of fine-tuning are derived from it, of at most 63 bits."""
+"""Maximum seed: seeds of fine-tuning with at most 63 bits are derived from it."""
 
 
 @metric(XFERBENCH)
@@ -62,7 +62,7 @@ def score_source(
 
 
 def jobs_of(corpus: Corpus, options: Options, own: XferBenchOptions = USUAL) -> "list[Job]":
-    """The jobs of the score of a corpus: of each speaker's messages, where there are several; none without symbols.
+    """The scoring jobs of a corpus, for several speakers per speaker; none for a corpus without symbols.
 
     Raises:
         ConfigError: See `xferbench`.
@@ -78,7 +78,7 @@ def jobs_of(corpus: Corpus, options: Options, own: XferBenchOptions = USUAL) -> 
 
 
 def study_of(corpus: "Corpora", options: Options, own: XferBenchOptions = USUAL) -> "XferBenchStudy":
-    """The study of a corpus, or of a corpus for each seed, by options of the metrics and its own.
+    """The study of a corpus, or of a corpus for each seed, from options of all metrics and of XferBench.
 
     Raises:
         ConfigError: See `xferbench`.
@@ -87,7 +87,7 @@ def study_of(corpus: "Corpora", options: Options, own: XferBenchOptions = USUAL)
 
     if options.seed + own.num_seeds - 1 > MAX_SEED:
         raise ConfigError(
-            f"num_seeds={own.num_seeds}: expected seeds up to {MAX_SEED:,}, from {options.seed} on"
+            f"num_seeds={own.num_seeds}: expected seeds of at most {MAX_SEED:,}, starting at {options.seed}"
         )
     return make_study(
         corpus,
@@ -100,7 +100,7 @@ def study_of(corpus: "Corpora", options: Options, own: XferBenchOptions = USUAL)
 
 
 def texts_of(own: XferBenchOptions) -> list[Text]:
-    """The target texts of options: those of the folder, or of the preset.
+    """The target texts of options, from the folder or of the preset.
 
     Raises:
         ConfigError: If there is no such preset or folder, it lacks a text, or a text is empty.
@@ -114,10 +114,10 @@ def texts_of(own: XferBenchOptions) -> list[Text]:
 
 
 def own_options(name: str) -> XferBenchOptions:
-    """The options after the name of XferBench or of a source, checked: `xferbench,preset=danish,num_seeds=3`.
+    """Validate the options after the name of XferBench or of a source: `xferbench,preset=danish,num_seeds=3`.
 
     Raises:
-        ConfigError: If one is unknown or out of bounds, or as of `texts_of`.
+        ConfigError: If an option is unknown or out of bounds; see also `texts_of`.
     """
     from ecsuite.eval.metrics import METRICS
     from ecsuite.parts.own_functions import options_in
@@ -149,7 +149,7 @@ class XferBenchResult:
 
     @property
     def not_compiled(self) -> str | None:
-        """Reason why a model could not be compiled; None if all were."""
+        """Reason why a model could not be compiled; None if all models were compiled."""
         values = [self.pretrained, *(value for values in self.tuned.values() for value in values.values())]
         return next((value["not_compiled"] for value in values if "not_compiled" in value), None)
 
@@ -160,7 +160,7 @@ class XferBenchResult:
 
 
 def collect(study: "XferBenchStudy", results: "Mapping[Job, Result]") -> XferBenchResult:
-    """The result of a study from those of its jobs.
+    """Collect the result of a study from the results of its jobs.
 
     Args:
         study: The study.
@@ -211,7 +211,7 @@ def report(study: "XferBenchStudy", result: XferBenchResult | None, reason: str 
     Args:
         study: The study.
         result: Its result; None if there is no score.
-        reason: Why there is no score.
+        reason: Reason for a missing score.
     """
     preset, protocol = study.preset, PROTOCOLS[study.protocol]
     line = Signature.of(
@@ -232,7 +232,7 @@ def report(study: "XferBenchStudy", result: XferBenchResult | None, reason: str 
     warnings = [protocol.warning] if protocol.warning else []
     warnings += [f"left out: {reason}" for reason in failures.values()]
     if result is not None and result.not_compiled is not None:
-        warnings.append(f"torch could not compile the models, which took longer ({result.not_compiled})")
+        warnings.append(f"torch could not compile the models, so training was slower ({result.not_compiled})")
     details |= {"warning": "; ".join(warnings)} if warnings else {}
     details |= {"failed": {str(seed): reason for seed, reason in failures.items()}} if failures else {}
     details |= {} if result is None else _figures(study, result)
@@ -249,7 +249,7 @@ def report(study: "XferBenchStudy", result: XferBenchResult | None, reason: str 
 def _figures(study: "XferBenchStudy", result: XferBenchResult) -> dict[str, Any]:
     """Details of a defined score."""
     preset, by_seed = study.preset, result.by_seed
-    tuned = next(iter(result.tuned.values()))  # sizes of data are the same for all seeds
+    tuned = next(iter(result.tuned.values()))  # sizes of data do not depend on the seed
     repeated = {name: round(value["repeats"], 4) for name, value in tuned.items() if value["repeats"] > 1}
     details: dict[str, Any] = {
         "by_target": {name: float(np.mean([run[name] for run in by_seed.values()])) for name in tuned},

@@ -40,9 +40,9 @@ class Normalised:
     ci95: Interval | None
     """Bootstrap interval of the mean; None for few languages."""
     paper: Interval | None
-    """The bounds in nats by equations 5 and 6."""
+    """Bounds in nats by equations 5 and 6."""
     program: Interval | None
-    """The bounds in nats as computed by the authors' program."""
+    """Bounds in nats as in the authors' program."""
 
 
 def normalise(values: Floats) -> Floats | None:
@@ -52,7 +52,7 @@ def normalise(values: Floats) -> Floats | None:
         values: Cross-entropies, shape (num_sources, num_targets).
 
     Returns:
-        Normalised values, same shape; None for one source, or if all sources are equal on some language.
+        Normalised values, same shape; None for a single source, or if all sources are equal on some language.
     """
     if len(values) < 2:
         return None
@@ -61,10 +61,10 @@ def normalise(values: Floats) -> Floats | None:
 
 
 def normalised_scores(results: Sequence[Sample]) -> list[Normalised] | str:
-    """The paper's procedure for all sources.
+    """Normalise the scores of all sources by the paper's procedure.
 
     Returns:
-        One item per source, or the reason for having none.
+        One item per source, or the reason if normalisation is not possible.
     """
     if len(results) < 2:
         return "normalisation needs at least two sources"
@@ -96,10 +96,10 @@ TYPE_OF_SCRIPT = {script: kind for kind, scripts in TYPES_OF_SCRIPTS.items() for
 SCRIPTS = {code: each.script for code, each in LANGUAGES.items() if each.script in TYPE_OF_SCRIPT}
 """Scripts of languages by ISO 639-1 code."""
 MIN_HUMAN_SOURCES = 3
-"""Minimum number of human sources: normalised scores of two are always +x and -x, whatever their scripts."""
+"""Minimum number of human sources: normalised scores of two sources are always +x and -x."""
 _CODES = {each.name.lower(): code for code, each in LANGUAGES.items()} | {"mandarin": "zh"}
 _OTHER_WORDS = ("human", "text", "wiki", "wikipedia")
-"""Words that the name of a source may contain besides its language."""
+"""Words that the name of a source may contain in addition to its language."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,7 +111,7 @@ class WritingMatrix:
     targets: tuple[str, ...]
     """Scripts or types of the targets, sorted."""
     values: tuple[tuple[float, ...], ...]
-    """Means: rows are the scripts of sources, columns those of targets."""
+    """Means, with scripts of sources as rows and scripts of targets as columns."""
     num_pairs: tuple[tuple[int, ...], ...]
     """Number of language pairs of each mean."""
 
@@ -155,5 +155,5 @@ def by_script(results: Sequence[Sample], class_of: Callable[[str], str] = str) -
 
 
 def by_type(results: Sequence[Sample]) -> WritingMatrix | None:
-    """Table 8: as `by_script`, by type of writing system."""
+    """Table 8: means by type of writing system, see `by_script`."""
     return by_script(results, TYPE_OF_SCRIPT.__getitem__)

@@ -1,4 +1,4 @@
-"""Names that users give to XferBench, with their contents: presets, protocols and baselines; imports nothing heavy."""
+"""Presets, protocols and baselines of XferBench by name; has no slow imports."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -42,11 +42,11 @@ class XferBenchPretraining(Model):
     """Sizes of pretraining."""
 
     vocab_size: int
-    """Size of each target's BPE vocabulary, and of a whole vocabulary of pretraining."""
+    """Size of each target's BPE vocabulary, and of the pretraining vocabulary if it is `whole`."""
     pretrain_vocabulary: Literal["occurring", "whole"]
     """Vocabulary of pretraining: the symbols that occur, or all `vocab_size` as in the paper."""
     pretrain_tokens: int
-    """Pretraining tokens per epoch, rounded up to whole windows: the corpus is repeated or truncated to this."""
+    """Pretraining tokens per epoch, rounded up to whole windows: the corpus is repeated or truncated to this size."""
     pretrain_epochs: int
     """Epochs of pretraining."""
     lr: float
@@ -58,7 +58,7 @@ class TextSizes(WindowSize):
     """Sizes of a tokenised text."""
 
     vocab_size: int
-    """Size of the BPE vocabulary, including an end token of the authors' protocols."""
+    """Size of the BPE vocabulary, including the end token in the authors' protocols."""
     bpe_bytes: int
     """Bytes of fine-tuning text that BPE is trained on."""
     tune_tokens: int
@@ -69,7 +69,7 @@ class TextSizes(WindowSize):
 
 @dataclass(frozen=True, kw_only=True)
 class XferBenchTuning(Model):
-    """Sizes of fine-tuning and of the test; the numbers of tokens are those of the tokenised text."""
+    """Sizes of fine-tuning and of the test; the tokenised text determines the numbers of tokens."""
 
     tune_epochs: int
     """Epochs of fine-tuning."""
@@ -91,7 +91,7 @@ class XferBenchPreset(XferBenchPretraining, TextSizes, XferBenchTuning):
     is_reduced: bool
     """Whether the model is smaller than the paper's, so that scores are not comparable with published ones."""
     languages: tuple[str, ...] = ()
-    """Target languages; empty means the artificial ones, or all texts of a folder."""
+    """Target languages; empty: the artificial languages, or all texts of a folder."""
     num_embedded: int = 0
     """Number of artificial target languages."""
     precision: Literal["fp32", "auto"]
@@ -100,7 +100,7 @@ class XferBenchPreset(XferBenchPretraining, TextSizes, XferBenchTuning):
     """Scores of reference sources on the artificial targets, for comparison: means of seeds 1, 2 and 3."""
 
     def part(self, kind: type[Part]) -> Part:
-        """The fields that one kind of job reads, so that the others are not in its key."""
+        """The fields that a kind of job reads, so that its key does not depend on other fields."""
         return kind(**{each.name: getattr(self, each.name) for each in fields(kind)})
 
 
@@ -130,7 +130,7 @@ class XferBenchProtocol:
 
 
 def _imported_later(name: str, **options: Any) -> Callable[..., Any]:
-    """A function of `protocols.py` with options; imported when called, as torch takes a second."""
+    """A function of `protocols.py` with options, imported when it is called, as importing torch takes a second."""
 
     def function(*arguments: Any) -> Any:
         return getattr(import_module("ecsuite.eval.xferbench.protocols"), name)(*arguments, **options)
@@ -202,16 +202,16 @@ SOURCES = Registry(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class XferBenchOptions:
-    """How XferBench is run; its signature has what changes the score."""
+    """Options of XferBench; the signature has the options that change the score."""
 
     preset: Annotated[str, Meta(description="mini, mini-3m, danish, full")] = "mini"
-    """Its size: model, data and training steps."""
+    """Size: model, data and training steps."""
     protocol: Annotated[str, Meta(description="strict, published-2024, head-2024-12")] = "strict"
     """strict, or a protocol of the authors' program."""
     num_seeds: Annotated[int, Meta(ge=1, le=10_000)] = 1
-    """Number of runs, with seeds from that of scoring on."""
+    """Number of runs, with consecutive seeds that start at the seed of scoring."""
     targets: Annotated[str, Meta(description="a folder")] = ""
-    """Folder of target texts (da.txt.gz, ...); empty: those of the preset."""
+    """Folder of target texts (da.txt.gz, ...); empty: the texts of the preset."""
 
 
 USUAL = XferBenchOptions()
@@ -236,4 +236,4 @@ XFERBENCH = Traits(
         "text_repeats": "passes over this target's text per epoch",
     },
 )
-"""The version is also that of the jobs. The effect of size is in the signature: `passes`."""
+"""Jobs have this version, too. The signature states the effect of corpus size as `passes`."""

@@ -1,4 +1,4 @@
-"""Training and test data of the protocols: `strict` follows the paper, two others the authors' program.
+"""Training and test data of the protocols: `strict` follows the paper, two other protocols the authors' program.
 
 `strict`: messages include EOS. A text is split by document, one per line, in the order of the lines' hashes:
 fine-tuning and test never share a line, the order of the file does not matter, and the data are the same for every
@@ -9,15 +9,15 @@ scored once, with at least half a window of context (except at the beginning of 
 
 - Symbol ids are not renumbered. In a corpus of ids, 256 is the padding id, and never predicted.
 - Rows are joined a thousand at a time and split into blocks; the incomplete last block of each thousand is dropped.
-  Blocks do not overlap, so that the first symbol of each is never predicted. A corpus that is long enough is read in
-  its own order.
-- BPE is trained on the first 10 000 documents, whether they are for fine-tuning or test. Fine-tuning reads documents in
+  Blocks do not overlap, so that the first symbol of each block is never predicted. A corpus that is long enough is read
+  in its original order.
+- BPE is trained on the first 10 000 documents, for fine-tuning and for test. Fine-tuning reads documents in
   the order of the text (`head-2024-12`: in the shuffled order of the test, so that its first documents are the test
   documents); a tenth of all documents is the test.
-- Each test document ends with an id that does not occur in training, and that is scored. Test windows overlap by half
+- Each test document ends with an id that is not in the training data but is scored. Test windows overlap by half
   and are scored whole, so that most tokens count twice.
 
-The program's last test window, shorter than the others, is left out (1 of 7 816).
+The program's last test window, which is shorter, is left out (1 of 7 816).
 """
 
 from collections.abc import Iterable, Sequence
@@ -38,7 +38,7 @@ TEST_SHARE = 10
 
 
 def strict_source(corpus: Corpus, sizes: XferBenchPretraining, seed: int) -> PretrainingData:
-    """Messages in random order, repeated until there are enough.
+    """Concatenate messages in random order, repeated up to the required size.
 
     Raises:
         ConfigError: If the corpus has more types than the model.
@@ -56,7 +56,7 @@ def strict_source(corpus: Corpus, sizes: XferBenchPretraining, seed: int) -> Pre
 
 
 def require_strict(corpus: Corpus, sizes: XferBenchPretraining) -> None:
-    """Check that the model has all symbols of a corpus of which no symbol is left out.
+    """Check that the vocabulary of the model is large enough for a corpus.
 
     Raises:
         ConfigError: If the corpus has more types than the model.
@@ -73,10 +73,10 @@ def _require_types(num_types: int, sizes: XferBenchPretraining) -> None:
 
 
 def strict_target(text: Text, sizes: TextSizes) -> Target:
-    """Split the lines, train BPE on those for fine-tuning, and tokenise both parts.
+    """Split the lines into fine-tuning and test, train BPE on the former, and tokenise both.
 
     Raises:
-        ConfigError: If the text is too short to be tested on.
+        ConfigError: If the text is too short for a test.
     """
     lines = in_hash_order(text.documents())
     num_test = len(lines) // TEST_SHARE
@@ -100,7 +100,7 @@ def strict_target(text: Text, sizes: TextSizes) -> Target:
 
 
 def _first(rows: Iterable[Sequence[int]], length: int) -> NDArray[np.int64]:
-    """The first `length` tokens of rows, or as many as there are."""
+    """The first `length` tokens of rows, or all tokens if there are fewer."""
     tokens: list[int] = []
     for row in rows:
         tokens += row
@@ -112,7 +112,7 @@ def _first(rows: Iterable[Sequence[int]], length: int) -> NDArray[np.int64]:
 PADDING = 256
 """Padding id of the program in a corpus of ids; never predicted."""
 NUM_DOCUMENTS = 100_000
-"""Number of documents of a text that are used, from its beginning."""
+"""Number of documents used from the beginning of a text."""
 NUM_BPE_DOCUMENTS = 10_000
 """Number of documents that BPE is trained on."""
 NUM_TEST_DOCUMENTS = 10_000
@@ -123,7 +123,7 @@ ROWS_AT_ONCE = 1_000
 def program_source(
     corpus: Corpus, sizes: XferBenchPretraining, _: int, *, shuffled: bool = False
 ) -> PretrainingData:
-    """Blocks of a corpus: in its own order if it is long enough, otherwise repeated, shuffled in each pass.
+    """Blocks of a corpus: in its original order if it is long enough, otherwise repeated, with shuffled passes.
 
     Args:
         corpus: The corpus.
@@ -181,17 +181,17 @@ def require_program(corpus: Corpus, sizes: XferBenchPretraining) -> None:
 
 
 def _num_lost(num_rows: int, sizes: XferBenchPretraining) -> int:
-    """Most symbols of a corpus that are in incomplete blocks."""
+    """Maximum number of symbols of a corpus in incomplete blocks."""
     return (num_rows // ROWS_AT_ONCE + 1) * (sizes.context - 1)
 
 
 def program_target(text: Text, sizes: TextSizes, *, shuffled: bool = False) -> Target:
-    """Fine-tuning data from the beginning of a text, and a test of a tenth of its documents.
+    """Fine-tuning data from the beginning of a text, and a tenth of its documents as test data.
 
     Args:
         text: The text.
         sizes: Sizes of the data.
-        shuffled: Whether fine-tuning reads the shuffled text, whose beginning is the test.
+        shuffled: Whether fine-tuning reads the shuffled text, whose beginning is the test set.
 
     Raises:
         ConfigError: If the text is too short.

@@ -1,4 +1,4 @@
-"""Target texts as lists of documents, from a folder or of artificial languages; and the paper's baseline corpora."""
+"""Target texts as lists of documents, from a folder or an artificial language; and the paper's baseline corpora."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,9 +19,9 @@ from ecsuite.runtime.ragged import Ragged
 
 SUFFIXES = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")
 BYTES_PER_TOKEN = 4
-"""An upper bound, so that no artificial text is too short."""
+"""Upper bound of bytes per token, so that no artificial text is too short."""
 NUM_BEGINNING_BYTES = 1 << 16
-"""Bytes that are read to detect whether there is text, and whether plain text could be read as JSON lines."""
+"""Number of bytes read to detect whether there is text, and whether plain text looks like JSON lines."""
 
 
 class TextFile(msgspec.Struct, frozen=True, tag=True):
@@ -32,10 +32,10 @@ class TextFile(msgspec.Struct, frozen=True, tag=True):
     path: Path
     """The file."""
     digest: str = ""
-    """The `job_key` with which its jobs were planned; empty if the file was not identified."""
+    """The `job_key` when its jobs were planned; empty if the file was not identified."""
 
     def identified(self) -> "TextFile":
-        """A copy with the absolute path and the hash of the current content; no other content is read from it.
+        """A copy with the absolute path and the hash of the current content; reading it rejects changed content.
 
         Raises:
             ConfigError: If the file can't be read, or has no text.
@@ -44,10 +44,10 @@ class TextFile(msgspec.Struct, frozen=True, tag=True):
         return msgspec.structs.replace(self, path=self.path.absolute(), digest=self._stored_key())
 
     def require_text(self) -> None:
-        """Check that there is a document; of a long file, only the beginning is read.
+        """Check that there is a document; only the beginning of a long file is read.
 
         Raises:
-            ConfigError: If there is none, or the file can't be read.
+            ConfigError: If there is no document, or the file can't be read.
         """
         beginning = read_beginning(self.path, NUM_BEGINNING_BYTES)
         is_long = len(beginning.encode()) >= NUM_BEGINNING_BYTES
@@ -55,7 +55,7 @@ class TextFile(msgspec.Struct, frozen=True, tag=True):
             raise ConfigError(f"{self.path}: expected text, found none")
 
     def job_key(self) -> str:
-        """A hash of the content and of how it is read, independent of the path.
+        """A hash of the content and its format, independent of the path.
 
         Raises:
             ConfigError: If the file can't be read.
@@ -70,7 +70,7 @@ class TextFile(msgspec.Struct, frozen=True, tag=True):
         """
         text = read_text(self.path)
         if self.digest and self._stored_key() != self.digest:
-            raise ConfigError(f"{self.path}: has changed while it was in use: run the same command again")
+            raise ConfigError(f"{self.path}: has changed during the run: run the same command again")
         documents = self._json_lines(text) if self._is_json else map(str.strip, text.splitlines())
         return [document for document in documents if document]
 
@@ -80,7 +80,7 @@ class TextFile(msgspec.Struct, frozen=True, tag=True):
 
     def _stored_key(self) -> str:
         digest = digest_of(self.path)
-        # The same bytes in a .jsonl file are other documents.
+        # In a .jsonl file, the same bytes are different documents.
         is_like_json = read_beginning(self.path, NUM_BEGINNING_BYTES).lstrip().startswith(('"', "{"))
         return f"{digest} as plain text" if is_like_json and not self._is_json else digest
 
@@ -125,7 +125,7 @@ Text = TextFile | ArtificialText
 
 
 def choose_texts(folder: Path | None, preset: XferBenchPreset) -> list[Text]:
-    """The target texts of a preset: those of a folder, or the artificial languages.
+    """The target texts of a preset, from a folder or of the artificial languages.
 
     Raises:
         ConfigError: If texts are missing, or the folder can't be read.
@@ -166,7 +166,7 @@ def read_texts(folder: Path) -> dict[str, Text]:
     """The texts of a folder, by name.
 
     Raises:
-        ConfigError: If there is no such folder, it has no text, or two files have one name.
+        ConfigError: If there is no such folder, it has no text, or two files have the same name.
     """
     if not folder.is_dir():
         raise ConfigError(f"{folder}: no such folder of target texts")
@@ -177,7 +177,7 @@ def read_texts(folder: Path) -> dict[str, Text]:
             continue
         name = path.name.removesuffix(ending)
         if name in texts:
-            raise ConfigError(f"{folder}: two files named {name}: expected one")
+            raise ConfigError(f"{folder}: expected one file named {name}, got several")
         texts[name] = TextFile(name, path)
     if not texts:
         raise ConfigError(f"{folder}: expected target texts such as da.txt or da.txt.gz, found none")
@@ -185,7 +185,7 @@ def read_texts(folder: Path) -> dict[str, Text]:
 
 
 def in_hash_order(lines: Iterable[str]) -> list[str]:
-    """The different lines in the order of their hashes: a pseudorandom order that is always the same."""
+    """The distinct lines in the order of their hashes, a pseudorandom but reproducible order."""
     return sorted(set(lines), key=lambda line: hashlib.blake2b(line.encode(), digest_size=16).digest())
 
 
@@ -245,10 +245,10 @@ def human(request: BaselineSettings) -> Corpus:
 
 
 def tokens_of(text: TextFile, preset: XferBenchPreset) -> Corpus:
-    """BPE tokens of a text in a human language, a message per line, up to the number that pretraining reads.
+    """BPE tokens of a text in a human language, a message per line, up to the size of pretraining.
 
     Raises:
-        ConfigError: If it can't be read, has changed, or is empty.
+        ConfigError: If the text can't be read, has changed, or is empty.
     """
     from ecsuite.eval.models.vocabulary import encode, train_bpe
 

@@ -1,6 +1,6 @@
 """Data and models that jobs read, identified by their content, not by their path: examples, texts, published models.
 
-Pretraining data are those of the evaluated corpus or of its controls.
+Pretraining data are from the evaluated corpus or from its controls.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from ecsuite.runtime.ragged import Ragged
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IdentifiedContent(ABC):
-    """Content that a job reads: it is a part of the job's key, and changed content is not read."""
+    """Content that a job reads; its hash is part of the job's key, and changed content is rejected."""
 
     digest: str = ""
     """A hash of the content."""
@@ -44,12 +44,12 @@ class IdentifiedContent(ABC):
         """Current content.
 
         Raises:
-            ConfigError: If there is none.
+            ConfigError: If there is no content.
         """
 
     @abstractmethod
     def hash_of(self, content: Any) -> str:
-        """A hash of the content, the same in every process."""
+        """A hash of the content that does not depend on the process."""
 
     def identified(self) -> Self:
         """A copy with the hash of the current content, and absolute paths.
@@ -69,7 +69,7 @@ class IdentifiedContent(ABC):
         """
         content = self.stored()
         if self.hash_of(content) != self.digest:
-            raise ConfigError(f"{self.title} has changed while it was in use: run the same command again")
+            raise ConfigError(f"{self.title} has changed during the run: run the same command again")
         return content
 
 
@@ -79,9 +79,9 @@ def hash_of_text(text: str) -> str:
 
 
 KEEPS_NO_IDS = ("tydiqa",)
-"""Tasks whose questions have other ids after the benchmark's preprocessing, so that translations cannot be matched."""
+"""Tasks whose questions get new ids in the benchmark's preprocessing, so that translations cannot be matched."""
 NUM_PARTS = 5
-"""If a language has one labelled split, it is cut into this many parts: the last is the test set, the rest training."""
+"""Number of parts of a language's only labelled split: the last part is the test set, the other parts are training."""
 Part = Literal["train", "test", "dev"]
 
 
@@ -96,11 +96,11 @@ class ExampleSet(IdentifiedContent):
     language: str
     """Code of the language."""
     part: Part
-    """For training, for the test, or, of BUCC, for the threshold."""
+    """Use: training, test, or for BUCC the threshold."""
     is_zero_shot: bool
     """Whether the test split must not be used for training."""
     translation: str = ""
-    """The split with machine translations that is read instead, a name in `TRANSLATED`; empty for the authors'."""
+    """The split with machine translations that is read instead, a name in `TRANSLATED`; empty: the authors' split."""
 
     def job_key(self) -> list[str]:
         """Identity in the key of a job."""
@@ -121,13 +121,11 @@ class ExampleSet(IdentifiedContent):
     def stored(self) -> tuple[str, Any]:
         """The name of the set, such as `train`, and its examples.
 
-        For the test the split with labels; for training train, else dev, else another task's, else most of the test.
-        Splits whose labels are withheld teach nothing, and count as absent.
-
-        Without training examples of its own, the end of the test split is the test, and the rest is for training.
+        For the test, the split with labels. For training, the first available of train, dev, another task's training
+        data, and most of the test split, whose end is then the test set. Splits with withheld labels count as absent.
 
         Raises:
-            ConfigError: If there are none, or they are malformed.
+            ConfigError: If there are no examples, or they are malformed.
         """
         task, substitute = TASKS[self.task], TASKS.get(TASKS[self.task].substitute)
         if self.translation:
@@ -171,7 +169,7 @@ class ExampleSet(IdentifiedContent):
         )
 
     def _translated(self, task: XtremeTask, substitute: XtremeTask | None) -> tuple[str, Any]:
-        """The name of the set and its machine translated examples; labels of a test set may be in the original."""
+        """The name of the set and its machine-translated examples; labels of a test set may come from the original."""
         if self.part == "train" and substitute is not None:
             original = next(
                 (one for one in (task, substitute) if one.is_labelled(self.data, ENGLISH, "train")), task
@@ -183,7 +181,7 @@ class ExampleSet(IdentifiedContent):
             examples = task.read(self.data, self.language, self.translation)
         translated_from = ENGLISH if self.translation != "translated_test" else self.language
         split = "train" if self.part == "train" else "test"
-        place = f"{self.data}: {TRANSLATED[self.translation]} of {task.name} in '{self.language}'"
+        location = f"{self.data}: {TRANSLATED[self.translation]} of {task.name} in '{self.language}'"
         if task.kind == "questions" and task.name not in KEEPS_NO_IDS:
             originals = (
                 task.read(self.data, translated_from, split)
@@ -192,13 +190,13 @@ class ExampleSet(IdentifiedContent):
             )
             if originals and not {each.id for each in originals} & {each.id for each in examples}:
                 raise ConfigError(
-                    f"{place}: expected questions of {task.name} by their ids, found those of another task"
+                    f"{location}: expected ids of questions of {task.name}, got ids of another task"
                 )
         if task.kind == "pairs" and any(each.label is None for each in examples):
             originals = task.read(self.data, translated_from, split)
             if len(originals) != len(examples):
                 raise ConfigError(
-                    f"{place}: expected {len(originals):,} pairs as in {split}, got {len(examples):,}"
+                    f"{location}: expected {len(originals):,} pairs as in {split}, got {len(examples):,}"
                 )
             examples = [replace(each, label=one.label) for each, one in zip(examples, originals, strict=True)]
         return split, examples
@@ -216,7 +214,7 @@ class LanguageText(IdentifiedContent):
     data: Path
     """The data folder of the tasks."""
     folder: Path | None
-    """Folder of texts; None for the tagged sentences of the tasks that are in no test set."""
+    """Folder of texts; None: the tagged sentences of the tasks outside all test sets."""
 
     def job_key(self) -> list[str]:
         """Identity in the key of a job."""
@@ -232,7 +230,7 @@ class LanguageText(IdentifiedContent):
         return hash_of_text("\n".join(content))
 
     def stored(self) -> list[str]:
-        """The different lines in their pseudorandom order; at least one.
+        """The distinct lines in a pseudorandom order; at least one.
 
         Raises:
             ConfigError: If there is no text.
@@ -255,7 +253,7 @@ class LanguageText(IdentifiedContent):
 
 
 def _untested_sentences(language: str, data: Path) -> list[str]:
-    """Sentences of tagging tasks that are in no test set."""
+    """Sentences of tagging tasks outside all test sets."""
     lines: list[str] = []
     tested_split: set[str] = set()
     for task in (TASKS["udpos"], TASKS["panx"]):
@@ -274,7 +272,7 @@ def _untested_sentences(language: str, data: Path) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PublishedModel(IdentifiedContent):
-    """A model of a folder or of Hugging Face's hub, identified by its files; its weights are not its content."""
+    """A model from a folder or from Hugging Face's hub, identified by its files."""
 
     name: str
     """The folder, or the name on the hub."""
@@ -305,7 +303,7 @@ class PublishedModel(IdentifiedContent):
         return content.hexdigest()
 
     def hash_of(self, content: str) -> str:
-        """The content itself, which is a hash already."""
+        """Return the content itself, which is already a hash."""
         return content
 
     def load(self) -> PublishedBackbone:
@@ -319,7 +317,7 @@ class PublishedModel(IdentifiedContent):
 
 
 def _commit(name: str) -> str:
-    """Commit of a model on the hub: the current one, or offline the downloaded one."""
+    """Current commit of a model on the hub, or offline the downloaded commit."""
     from transformers.utils.hub import cached_file
 
     try:
@@ -332,7 +330,7 @@ def _commit(name: str) -> str:
 
 
 CORPUS = "corpus"
-"""The evaluated corpus; the others are its controls."""
+"""The evaluated corpus; all other sources are its controls."""
 RANDOM_INIT = "random init"
 """No pretraining: randomly initialised weights."""
 PARENTHESES = "parentheses"
@@ -354,8 +352,8 @@ def source(
     """The pretraining data of a backbone, as windows of XferBench's protocol `strict`.
 
     Args:
-        name: One of those above except `RANDOM_INIT`.
-        corpus: The evaluated corpus, for itself and shuffled.
+        name: One of the names above except `RANDOM_INIT`.
+        corpus: The evaluated corpus, for `CORPUS` and `SHUFFLED`.
         text: The text of `HUMAN`.
         sizes: Sizes of the backbone.
         pretraining: Sizes of the data.

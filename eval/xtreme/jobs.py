@@ -1,6 +1,6 @@
 """The jobs of a study: pretrain a backbone, train it on texts of languages, and evaluate it on a task.
 
-Results have weights of backbones, and vocabularies with their embeddings, as arrays.
+The arrays of results are weights of backbones, and vocabularies with their embeddings.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -68,7 +68,7 @@ def backbone_arrays(backbone: Backbone) -> bytes:
 
 
 def text_arrays(backbone: Backbone, sub_words: SubWords, *, with_backbone: bool) -> bytes:
-    """A vocabulary with its embedding, and the other weights of the backbone if these were trained, too."""
+    """A vocabulary with its embedding, and the other weights of the backbone if they were trained."""
     embedding = {EMBEDDING: backbone.embedding.weight.detach().cpu().contiguous()}
     weights = _weights(backbone) if with_backbone else {}
     return save(weights | embedding, {TOKENIZER: sub_words.tokenizer.to_str()})
@@ -89,14 +89,14 @@ def prepared(
     architecture: Architecture | None,
     machine: Machine,
 ) -> tuple[Backbone, Callable[[str], SubWords]]:
-    """A backbone, and the function that gives it the embedding of a language and returns the vocabulary.
+    """A backbone, and a function that sets its embedding for a language and returns the vocabulary.
 
     Args:
-        model: A published model, which keeps its embedding and its vocabulary; None for one of the architecture.
+        model: A published model, with its own embedding and vocabulary; None: a backbone of the architecture.
         pretrained: A result with the arrays of `backbone_arrays`.
         texts: By language, a result with the arrays of `text_arrays`.
-        architecture: Of the backbone that was pretrained.
-        machine: Where the backbone computes.
+        architecture: Architecture of the pretrained backbone.
+        machine: Device and precision of the backbone.
 
     Raises:
         ConfigError: If the model cannot be loaded, or its files have changed.
@@ -129,11 +129,11 @@ def _weights(backbone: Backbone) -> dict[str, Tensor]:
 
 
 EXAMPLE_TOKENS = 200
-"""Cost of an example of a task, in training tokens; only for the remaining time."""
+"""Cost of an example of a task, in training tokens; only used to estimate the remaining time."""
 MANY_TRAINED, MANY_TESTED = 10_000, 1_000
-"""Numbers of examples of sets without a limit, and of sentences of retrieval; only for the remaining time."""
+"""Assumed numbers of examples in unlimited sets, and of sentences in retrieval, for the remaining time."""
 Name = tuple[str, int, str, str]
-"""Backbone, seed, task, and the language that it is trained in, or for retrieval that is compared with English."""
+"""Backbone, seed, task, and the training language, or for retrieval the language compared with English."""
 
 
 @job_function(
@@ -155,12 +155,12 @@ def pretrain(
 ) -> Outcome:
     """Initialise a backbone, and pretrain it.
 
-    The data are of the source `name` (`sources.py`), made of the corpus or of the text if it needs one; without
-    `pretraining` the initial weights stay. The seed is that of weights, data, order and dropout.
+    The data are from the source `name` (`data.py`), built from the corpus or the text; without `pretraining` the
+    initial weights are returned. `seed` seeds weights, data, order and dropout.
 
     Returns:
-        `repeats`, passes over the data per epoch, and `parameters`, the number of weights without embedding, which are
-        the arrays.
+        `repeats`, passes over the data per epoch, and `parameters`, the number of weights without embedding; the arrays
+        are these weights.
 
     Raises:
         ConfigError: If the text cannot be read.
@@ -212,7 +212,7 @@ def train_on_text(
 ) -> Outcome:
     """Train a vocabulary of some languages, and the pretrained backbone or its embedding on their texts.
 
-    Without `training` the backbone and the initial embedding stay. The seed is that of embedding, order and dropout.
+    Without `training`, backbone and initial embedding do not change. `seed` seeds embedding, order and dropout.
 
     Returns:
         `repeats`, passes over each text; the arrays are the vocabulary with its embedding, and the backbone if it was
@@ -293,11 +293,11 @@ def evaluate(
     """Fine-tune a backbone (see `prepared`) on a task in one language, and test it in others: see `run_task`.
 
     Retrieval has no training examples and no seed: it compares the states of the sentences of one test set, see
-    `run_retrieval`. The seed is that of the head, of dropout and of the order of the examples.
+    `run_retrieval`. `seed` seeds the head, dropout and the order of the examples.
 
     Returns:
-        `learnt_from`, the name of the training data, and `by_language`, with `split` and `metrics` of each, and
-        `predictions` if they are kept.
+        `learnt_from`, the name of the training data, and `by_language`, with `split`, `metrics` and, with
+        `keeps_predictions`, `predictions` by language.
 
     Raises:
         ConfigError: If the model cannot be loaded, or data have changed.
@@ -322,7 +322,7 @@ def evaluate(
 
 
 def plan(study: XtremeStudy) -> dict[Name, Job]:
-    """The jobs of a study: those of the tasks; the others are among their inputs."""
+    """The jobs of the tasks of a study; all other jobs are inputs of them."""
     preset, zero_shot, named = study.preset, study.protocol.is_zero_shot, dict[Name, Job]()
     limits = [each for each in (preset.max_train, study.protocol.max_train) if each is not None]
     max_train = min(limits, default=None)
@@ -372,7 +372,7 @@ def plan(study: XtremeStudy) -> dict[Name, Job]:
 
 
 def _trained(study: XtremeStudy, name: str, seed: int) -> tuple[dict[str, Any], dict[str, Job]]:
-    """The inputs of all tasks of a backbone, and by language the job that trained it on text."""
+    """The inputs of all tasks of a backbone, and its training job on text by language."""
     preset, rules = study.preset, study.protocol
     if study.model is not None:
         return {"model": study.model, "pretrained": None, "architecture": None, "machine": study.machine}, {}
@@ -404,7 +404,7 @@ def _trained(study: XtremeStudy, name: str, seed: int) -> tuple[dict[str, Any], 
 
 
 def _backbone_name(*, pretrained: Job | None, seed: int | None = None, **_: Any) -> str:
-    """The backbone of a job and its seed, for people."""
+    """Display name of the backbone of a job, with its seed."""
     if pretrained is not None:
         return f"{pretrained.inputs['name']}, seed {pretrained.inputs['seed']}"
     return "published model" if seed is None else f"published model, seed {seed}"

@@ -40,7 +40,7 @@ class TextTraining:
     tokens: int
     """Sub-words per language; the text is repeated or cut to this size."""
     lr: float
-    """Highest learning rate; it falls linearly to 0."""
+    """Maximum learning rate; it falls linearly to 0."""
     batch: int
     """Windows of the context's length per update."""
     trains_backbone: bool = True
@@ -82,17 +82,17 @@ class XtremePreset:
     text: TextTraining
     """Training on text, if the backbone is trained."""
     embedding_lr: float
-    """Highest learning rate of training on text, if only the embedding is trained."""
+    """Maximum learning rate of training on text, if only the embedding is trained."""
     scope: Scope
     """Scope of fine-tuning: the head only, on frozen states, or the backbone as well."""
     tuning: Mapping[str, XtremeTuning]
     """Fine-tuning settings by kind of task: pairs, tagging, questions and retrieval."""
     max_train: int | None
-    """Number of training examples, the first ones; None is all."""
+    """Number of training examples, taken from the start; None: all."""
     max_test: int | None
-    """Number of test examples per language, the first ones; None is all."""
+    """Number of test examples per language, taken from the start; None: all."""
     languages: tuple[str, ...]
-    """Test languages besides English; empty is all languages of a task."""
+    """Test languages in addition to English; empty: all languages of a task."""
     num_seeds: int
     """Default number of seeds."""
     precision: Literal["fp32", "auto"]
@@ -128,21 +128,21 @@ class XtremeProtocol:
     is_zero_shot: bool
     """Whether the task is trained in English only, or in each test language."""
     for_models: bool = False
-    """Whether a published model can be evaluated so, too; it has a vocabulary and is not trained on text."""
+    """Whether it also applies to published models, which have a vocabulary and are not trained on text."""
     tests_english: bool = True
     """Whether English is a test language."""
     is_joint: bool = False
     """Whether a task is trained once, on the examples of all languages."""
     max_train: int | None = None
-    """Most training examples per language, besides the limit of the preset."""
+    """Maximum training examples per language, in addition to the limit of the preset."""
     training_split: Literal["train", "translated_train"] = "train"
-    """Training examples of the other languages: the authors', or translated from English."""
+    """Training examples of the other languages: from the authors, or translated from English."""
     test_split: Literal["test", "translated_test", "pseudo_test"] = "test"
-    """Test examples of the other languages: the authors', those translated to English, or translated from English."""
+    """Test examples of the other languages: from the authors, translated to English, or translated from English."""
 
     @property
     def translation(self) -> str:
-        """The split that is machine translated; empty if none is."""
+        """The machine-translated split; empty: no split is translated."""
         return next((each for each in (self.training_split, self.test_split) if each in TRANSLATED), "")
 
     @property
@@ -161,4 +161,4 @@ MODEL_PROTOCOLS = {
     PUBLISHED.name: PUBLISHED,
     **{name: each.of_model for name, each in PROTOCOLS.items() if each.for_models},
 }
-"""Protocols for a published model by name, the usual one first."""
+"""Protocols for a published model by name, the default first."""

@@ -47,7 +47,7 @@ class Xtreme(Benchmark[XtremeStudy, TransferResult]):
     """Does pretraining on a corpus help with tasks in human languages?"""
 
     def plan(self, study: XtremeStudy) -> list[Job]:
-        """The jobs of the tasks, which depend on the others."""
+        """The jobs of the tasks, which depend on all other jobs."""
         return list(plan(study).values())
 
     def device(self, study: XtremeStudy) -> str:
@@ -84,7 +84,7 @@ class Xtreme(Benchmark[XtremeStudy, TransferResult]):
         ]
 
     def report(self, study: XtremeStudy, finding: TransferResult) -> Report:
-        """Gains, tasks and languages, see `report.report`; writes the predictions that are kept."""
+        """Gains, tasks and languages, see `report.report`; writes the stored predictions."""
         for task, by_language in finding.predictions.items():
             assert study.predictions is not None
             for language, predicted in by_language.items():
@@ -272,7 +272,7 @@ def _metrics(result: TransferResult) -> list[str]:
 
 
 def _tag_accuracy(result: TransferResult, backbone: str, task: str) -> float | None:
-    """Tag accuracy in per cent, mean over seeds and languages; None if it is unknown."""
+    """Tag accuracy in per cent, mean over seeds and languages; None if a value is missing."""
     by_task = result.by_body[backbone].values()
     shares = [metrics.get("accuracy") for each in by_task for metrics in each[task].values()]
     return None if None in shares else mean(share for share in shares if share is not None)
@@ -295,11 +295,11 @@ def _gain_cells(difference: Difference) -> tuple[Cell, str]:
 
 
 MOST_ROWS = 12
-"""Most languages whose seeds are shown; more are a heat map, which fits a page."""
+"""Maximum number of languages in panels with seeds; more languages are drawn as a heat map, which fits a page."""
 
 
 def draw(result: TransferResult, *paths: Path) -> None:
-    """Draw scores: of few languages a panel per task with means and seeds, of many their means as colours.
+    """Draw scores: for few languages a panel per task with means and seeds, for many a heat map of means.
 
     Raises:
         ConfigError: If matplotlib is missing, or a file is not .svg, .pdf or .png.
@@ -329,13 +329,13 @@ def draw(result: TransferResult, *paths: Path) -> None:
 
 
 def _scores(result: TransferResult, task: str) -> dict[str, dict[str, Floats]]:
-    """Scores of all seeds by language and backbone, then those without a model."""
+    """Scores of all seeds by language and backbone, then the scores without a model."""
     scores = {backbone: result.language_scores(backbone, task) for backbone in result.bodies}
     for name, reference in (("baseline", result.baselines), ("chance", result.chance)):
         if (levels := result.levels(reference, task)) is not None:
             scores[name] = np.array([levels])
     codes = result.languages[task]
-    return {code: {name: each[:, place] for name, each in scores.items()} for place, code in enumerate(codes)}
+    return {code: {name: each[:, index] for name, each in scores.items()} for index, code in enumerate(codes)}
 
 
 def _points(codes: list[str], scores: Mapping[str, Mapping[str, Floats]]) -> list[Point]:

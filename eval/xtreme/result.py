@@ -2,13 +2,13 @@
 
 A gain is a score difference between two backbones, paired by seed, with a confidence interval over seeds. A seed
 determines the initial weights and the fine-tuning of every backbone, so scores of the same seed are compared (paired
-differences). Student's interval covers the variation over seeds; tasks and languages are those of the run. The gain of
+differences). Student's interval covers the variation over seeds, for the tasks and languages of the run. The gain of
 the corpus over the randomly initialised backbone is the primary comparison, at 95 %. Its gains over the other controls
 are multiple comparisons: their p values are corrected by Holm's procedure.
 
 As gains are paired by seed, all backbones need the same seeds. A seed in which the evaluated backbone or the randomly
-initialised one failed is left out for all. Another control that failed in a remaining seed is left out altogether, as
-its mean over the other seeds would be too favourable to it.
+initialised one failed is left out for all backbones. Any other control that failed in a remaining seed is left out
+completely, as its mean over the other seeds would be too favourable.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,12 +38,12 @@ from ecsuite.runtime.errors import DivergedError
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CompletePart:
-    """Backbones and seeds of which every job has a result."""
+    """Backbones and seeds for which every job has a result."""
 
     bodies: tuple[str, ...]
     """The evaluated backbone, then its controls."""
     seeds: tuple[int, ...]
-    """In the order of the study."""
+    """Seeds in the order of the study."""
     notes: tuple[str, ...]
     """Omitted backbones and seeds, and the reasons."""
 
@@ -55,7 +55,7 @@ def complete_part(
 
     Args:
         study: The study.
-        failures: Why a job failed, by its name; None if it did not.
+        failures: Reason of the failure by job name; None: the job has a result.
 
     Raises:
         DivergedError: If the evaluated backbone has no seed without a failure.
@@ -90,7 +90,7 @@ def complete_part(
 
 
 IN_LANGUAGE = "in-language"
-"""First words of the protocols without transfer from English: each language has training examples of its own."""
+"""Prefix of the protocols without transfer from English: each language has its own training examples."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,7 +104,7 @@ class TransferResult:
     corpus: str
     """The evaluated backbone; all others are its controls."""
     by_body: Mapping[str, Mapping[int, ByTask]]
-    """Metrics by backbone, seed, task and language: the same for all backbones, in the order of tables."""
+    """Metrics by backbone, seed, task and language, with the same keys for all backbones, in the order of tables."""
     splits: Mapping[str, Mapping[str, str]]
     """The scored split by task and language."""
     baselines: ByTask
@@ -116,7 +116,7 @@ class TransferResult:
     signature: str
     """Everything that can change the scores, except the corpus."""
     predictions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Predictions of the evaluated backbone with the first seed, by task and language; none if they are not kept."""
+    """Predictions of the evaluated backbone with the first seed, by task and language; empty if not stored."""
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -240,7 +240,7 @@ def collect(study: XtremeStudy, results: Mapping[Job, Result]) -> TransferResult
             for code, each in value["by_language"].items():
                 scored[backbone, seed, task, code] = each
     corpus, seeds = study.bodies[0], sorted(set(complete.seeds))
-    # Languages are in the order of the paper's tables; those that it does not have are last.
+    # Languages are in the order of the paper's tables, followed by other languages.
     languages = {
         name: [
             *(code for code in task.languages if code in tested),
@@ -302,7 +302,7 @@ def reference_scores(study: XtremeStudy) -> tuple[ByTask, ByTask]:
 
 
 def _has_baseline(study: XtremeStudy, task: str) -> bool:
-    """Whether a baseline can be fitted: it needs labels in English, which training in other languages does not."""
+    """Whether a baseline can be fitted: it needs labels in English, which may be missing in other protocols."""
     is_fitted = TASKS[task].kind in ("pairs", "tagging")
     return not is_fitted or any(
         TASKS[task].is_labelled(study.data, ENGLISH, part) for part in ("train", "dev")
@@ -351,11 +351,11 @@ class Gain:
     by_task: Mapping[str, Difference]
     """Difference of task scores, means over languages, by task."""
     by_language: Mapping[str, Mapping[str, float]]
-    """Mean difference over seeds by task and language; without intervals, as they are many."""
+    """Mean difference over seeds by task and language, without intervals."""
     english: Difference | None
     """Difference in English, if tasks are trained in English; None otherwise, or if English was not tested."""
     others: Difference | None
-    """Difference in the other languages, which have no training examples; None as above."""
+    """Difference in the other languages, which have no training examples; None like `english`."""
 
     def to_json(self) -> dict[str, Any]:
         """The gain as JSON values."""
@@ -387,9 +387,9 @@ def _as_json(difference: Difference | None) -> dict[str, Any] | None:
 
 
 def estimate(differences: Floats) -> Difference:
-    """Mean, confidence interval and p value of differences in points, shape (num_seeds,), by seed among the details.
+    """Mean, confidence interval and p value of differences in points by seed, shape (num_seeds,).
 
-    It is concluded from the interval. If the difference is the same for all seeds, which is possible with few
+    The conclusion follows from the interval. If the difference is equal for all seeds, as is possible with few
     questions, noise cannot be estimated: p is 1, and the conclusion is unknown, as with one seed.
     """
     difference = replace(paired_difference(differences), details={"by_seed": differences.tolist()})
@@ -429,7 +429,7 @@ def gain(result: TransferResult, backbone: str, over: str) -> Gain:
 
 
 def gains_over_reference(result: TransferResult) -> tuple[Gain, ...]:
-    """Gains over the randomly initialised backbone, the corpus first; empty if that was not run."""
+    """Gains over the randomly initialised backbone, the corpus first; empty if this backbone was not run."""
     if RANDOM_INIT not in result.bodies:
         return ()
     return tuple(gain(result, backbone, RANDOM_INIT) for backbone in result.bodies if backbone != RANDOM_INIT)
@@ -446,7 +446,7 @@ def gains_over_controls(result: TransferResult) -> tuple[Gain, ...]:
 def _gain_by_side(
     result: TransferResult, differences: Mapping[str, Floats], *, is_english: bool
 ) -> Difference | None:
-    """Gain in English, or in the other languages, over the tasks tested in both; None if there are none."""
+    """Gain in English, or in the other languages, over the tasks tested in both; None without such tasks."""
     parts = []
     for task, codes in result.languages.items():
         chosen = [(code == ENGLISH) == is_english for code in codes]

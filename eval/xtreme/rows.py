@@ -1,8 +1,8 @@
 """Rows: examples as inputs of a backbone and targets of a head, and predictions from the logits of rows.
 
 Labels: one per word of a sentence, or one per pair of sentences, predicted at one sub-word each. A word's label is
-predicted at its first sub-word (Hu et al. 2020), that of a pair at the first symbol; by a decoder, which has not read
-the rest there, at the last.
+predicted at its first sub-word (Hu et al. 2020), the label of a pair at the first symbol; a decoder, which has not read
+the rest there, predicts at the last one.
 
 Questions: predict the span of a context that answers a question (Devlin et al. 2019, section 4.2). A row is a question
 and a window of the context. Windows overlap, so that an answer cut by one window is complete in another. The head
@@ -51,7 +51,7 @@ class TokenRows:
     def take(
         self, index: Sequence[int], device: torch.device, most: int = 0
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """A batch of some rows, padded, up to a length `most` such that there are few shapes; see `bucketed`.
+        """A batch of rows, padded to at most `most` so that there are few different shapes; see `bucketed`.
 
         Returns:
             Sub-words (rows, longest) and mask without padding (rows, longest) on the device, and targets (rows, longest
@@ -145,7 +145,7 @@ def pair_rows(
 ) -> LabelledRows:
     """Concatenate the sentences of each pair; if a row is too long, the longer sentence is cut at its end.
 
-    The arguments are those of `tagging_rows`, with pairs as examples.
+    For the arguments see `tagging_rows`; examples are pairs.
     """
     max_tokens = context - len(sub_words.first) - len(sub_words.between) - len(sub_words.last)
     firsts = sub_words.texts([example.first for example in examples])
@@ -168,7 +168,7 @@ def _labelled(
     labels: Sequence[str],
     padding: int,
 ) -> LabelledRows:
-    """Rows with the labels of each as targets at its positions; labels that cannot be predicted are ignored."""
+    """Rows with their labels as targets at `positions`; labels that cannot be predicted are ignored."""
     numbers = {label: number for number, label in enumerate(labels)}
     targets = [[IGNORED] * len(row) for row in ids]
     for target, columns, of_row in zip(targets, positions, row_labels, strict=True):
@@ -199,14 +199,14 @@ def predicted_labels(logits: Sequence[Tensor], prepared: LabelledRows) -> list[s
 MAX_ANSWER_LENGTH = 30
 """Maximum number of sub-words of a predicted answer."""
 QUESTION_DIVISOR = 6
-"""A question is cut to the row length over this: the benchmark's 64 of 384 sub-words."""
+"""Row length per question length: questions are cut to the benchmark's 64 of 384 sub-words."""
 STRIDE_DIVISOR = 3
-"""The stride of windows is the row length over this: the benchmark's 128 of 384."""
+"""Row length per stride of windows: the benchmark's 128 of 384."""
 NO_ANSWER = (0, 0)
 """Target of a window that does not contain the answer."""
 
 _CHUNK = 512
-"""Texts, or windows, that are processed together, to limit memory."""
+"""Number of texts or windows per batch, to limit memory."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -226,7 +226,7 @@ class Prepared:
     """Rows, with the windows and questions needed to turn logits into answers."""
 
     rows: TokenRows
-    """One row per window; those of a question are consecutive."""
+    """One row per window; the rows of a question are consecutive."""
     windows: Sequence[Window]
     """The window of each row."""
     questions: Sequence[ExtractiveQuestion]
@@ -245,8 +245,8 @@ def question_rows(
     Targets are the positions of the first and last sub-word of the first answer, and `NO_ANSWER` if the window does not
     contain all of it or answers are withheld.
 
-    The arguments are those of `tagging_rows`, with questions as examples; rows are the same for encoders and
-    decoders, and there are no labels.
+    For the arguments see `tagging_rows`; examples are questions. Rows are equal for encoders and decoders, and labels
+    are not used.
 
     Raises:
         ConfigError: If a row has no space for a context.
@@ -262,7 +262,7 @@ def question_rows(
         max_tokens = context - len(before) - len(sub_words.last)
         if max_tokens < 1:
             raise ConfigError(
-                f"expected room for a question and its context in a row, got rows of {context} sub-words"
+                f"expected rows with space for a question and its context, got rows of {context} sub-words"
             )
         context_ids, offsets = passages[example.context]
         first, last = _positions(offsets, example.answers)
@@ -287,7 +287,7 @@ def predicted_answers(
     """The best answer to each question.
 
     That is the span with the highest sum of start logit and end logit over all windows, without normalisation, as in
-    BERT's program; the first of equals.
+    BERT's program; in a tie the first span.
 
     Args:
         logits: Start and end logits of each row, shape (length, 2).
@@ -328,7 +328,7 @@ def _passages(texts: Iterable[str], sub_words: SubWords) -> dict[str, tuple[list
 
 
 def _positions(offsets: NDArray[np.int32], answers: Sequence[Answer]) -> tuple[int, int]:
-    """First and last sub-word of the first answer in a context; last < first if there are no answers."""
+    """First and last sub-word of the first answer in a context; last < first without answers."""
     if not answers:
         return 0, -1
     begin, end = answers[0].start, answers[0].start + len(answers[0].text)

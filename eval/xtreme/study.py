@@ -30,7 +30,7 @@ from ecsuite.eval.xtreme.scoring.tasks import MINED, TASKS
 from ecsuite.runtime.errors import ConfigError, look_up
 
 VERSION = 1
-"""Increased whenever the same study would have other scores."""
+"""Increased whenever the same study would give different scores."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,15 +54,15 @@ class XtremeStudy:
     tasks: tuple[str, ...]
     """The requested tasks."""
     requested_languages: tuple[str, ...]
-    """The requested test languages besides English; empty: all languages of a task."""
+    """The requested test languages in addition to English; empty: all languages of a task."""
     examples: Mapping[tuple[Part, str, str], ExampleSet]
-    """Examples by part, task and language: `train` (but of retrieval), `test`, and of BUCC `dev`, on which the
+    """Examples by part, task and language: `train` (except for retrieval), `test`, and for BUCC `dev`, on which the
     threshold is tuned."""
     texts: Mapping[str, LanguageText]
-    """The text of each language, from which a vocabulary is trained even without training on text; none for a published
-    model."""
+    """The text of each language, from which a vocabulary is trained even without training on text; empty for a
+    published model."""
     predictions: Path | None
-    """Folder for the predictions of the evaluated backbone with the first seed, and their labels; None: not kept."""
+    """Folder for the predictions of the evaluated backbone with the first seed, and their labels; None: not written."""
     seeds: tuple[int, ...]
     """Seeds of weights, heads, dropout and the order of the data."""
     machine: Machine
@@ -70,7 +70,7 @@ class XtremeStudy:
 
     @property
     def bodies(self) -> tuple[str, ...]:
-        """Names of the backbones: the evaluated one, then its controls."""
+        """Names of the backbones: the evaluated backbone, then its controls."""
         if self.model is not None:
             return (self.model.name,)
         return (CORPUS, RANDOM_INIT, PARENTHESES, SHUFFLED, *((HUMAN,) if self.human is not None else ()))
@@ -86,7 +86,7 @@ class XtremeStudy:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """All languages, English first if tasks are trained in it."""
+        """All languages, English first if it is the training language."""
         return _all_languages(self.protocol, self.tested)
 
     @property
@@ -163,7 +163,7 @@ def make_study(
     device: str = "auto",
     predictions: Path | None = None,
 ) -> XtremeStudy:
-    """Validate the arguments and identify the data, which are all read once, so that missing data raise early.
+    """Validate the arguments and identify the data; all data are read once, so that missing data raise early.
 
     Args:
         corpus: The corpus to pretrain on; None for a published model.
@@ -171,18 +171,18 @@ def make_study(
         tasks: Names in `TASKS`.
         skips_missing_tasks: Whether tasks without data are skipped instead of an error.
         model: A published encoder, instead of a corpus: a folder, or a name on Hugging Face's hub.
-        languages: Test languages besides English; empty for those of the preset.
+        languages: Test languages in addition to English; empty: the languages of the preset.
         protocol: A name in `PROTOCOLS`, by default `adapt`; with `model` in `MODEL_PROTOCOLS`, by default `published`.
         preset: A name in `PRESETS`.
         body: A name in `BACKBONES`; not read with `model`.
-        texts: Folder of texts of the languages; None for the tagged sentences of the tasks; not read with `model`.
+        texts: Folder of texts of the languages; None: the tagged sentences of the tasks; not read with `model`.
         human: A text in a human language, for an additional control; not read with `model`.
-        seeds: Seeds; empty for as many as the preset says.
+        seeds: Seeds; empty: the default number of the preset.
         device: `auto`, `cpu`, `cuda` or `mps`.
-        predictions: Folder for predictions and labels, as `xtreme evaluate` reads them; None: none are written.
+        predictions: Folder for predictions and labels, as `xtreme evaluate` reads them; None: not written.
 
     Raises:
-        ConfigError: If a name is unknown, a seed is given twice, or data that are needed are missing.
+        ConfigError: If a name is unknown, a seed is given twice, or required data are missing.
     """
     require_names(tasks, languages, protocol=protocol, preset=preset, body=body, has_model=model is not None)
     sizes, rules = PRESETS[preset], _protocol(protocol, has_model=model is not None)
@@ -298,7 +298,7 @@ def _all_languages(protocol: XtremeProtocol, tested: Mapping[str, Iterable[str]]
 
 
 def _text_languages(protocol: XtremeProtocol, tested: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
-    """Languages of the examples, which texts are needed of: English alone if tests are translated to it."""
+    """Languages whose texts are needed: all example languages, or only English if tests are translated to it."""
     return (ENGLISH,) if protocol.test_split == "translated_test" else _all_languages(protocol, tested)
 
 
@@ -313,7 +313,7 @@ def _protocol(name: str | None, *, has_model: bool) -> XtremeProtocol:
 
 
 def _translation(protocol: XtremeProtocol, part: Part, language: str) -> str:
-    """The translated split that is read for a part of the examples in a language; empty if the authors' is read."""
+    """The translated split for a part of the examples in a language; empty: the authors' split."""
     split = {"train": protocol.training_split, "test": protocol.test_split}.get(part, "")
     return split if split in TRANSLATED and language != ENGLISH else ""
 

@@ -3,8 +3,8 @@
 A head is one linear layer on hidden states that classifies each position, or predicts the start and end of a span.
 
 Retrieval finds translations by the hidden states of sentences, without fine-tuning (Hu et al. 2020, section 3.2). The
-benchmark's program takes the states of layer 7 of 12; of Tatoeba their mean over a sentence, of BUCC those of the first
-symbol.
+benchmark's program takes the states of layer 7 of 12: for Tatoeba their mean over a sentence, for BUCC the state of the
+first symbol.
 """
 
 import tempfile
@@ -83,7 +83,7 @@ class Head(nn.Module, ABC):
         Args:
             states: Hidden states, (batch, length, width).
             mask: False at padding, (batch, length).
-            targets: On the CPU, so that a device is not waited for, or on CUDA.
+            targets: On the CPU, which avoids waiting for the device, or on CUDA.
         """
 
 
@@ -91,9 +91,9 @@ class LabelHead(Head):
     """Classifies each position that has a target."""
 
     def loss(self, states: Tensor, mask: Tensor, targets: Tensor) -> Tensor:
-        """Mean cross-entropy of `targets` (batch, length) that are not `IGNORED`; 0 if there are none."""
+        """Mean cross-entropy of the `targets` (batch, length) that are not `IGNORED`; 0 without targets."""
         labels = targets.flatten()
-        if labels.is_cuda:  # all positions, so that the number of those with a target is nowhere a shape
+        if labels.is_cuda:  # compute all positions, so that no shape depends on the number of targets
             total = functional.cross_entropy(
                 self(states).flatten(0, 1), labels, ignore_index=IGNORED, reduction="sum"
             )
@@ -118,7 +118,7 @@ class SpanHead(Head):
 TEST_BATCH = 64
 """Rows per batch at evaluation."""
 MOST_IN_MEMORY = 2**30
-"""Most bytes of states of a frozen backbone that are held on the device; more are in a file."""
+"""Maximum bytes of a frozen backbone's states on the device; larger states are stored in a file."""
 
 
 def finetune(
@@ -132,7 +132,7 @@ def finetune(
     generator: torch.Generator,
     callbacks: Callbacks = NO_CALLBACKS,
 ) -> None:
-    """Train in place: AdamW, a warm-up, linear decay to 0, gradients clipped to norm 1.
+    """Train in place with AdamW, warm-up, linear decay to 0, and gradients clipped to norm 1.
 
     Args:
         backbone: Computes hidden states.
@@ -181,9 +181,9 @@ def finetune(
 def _frozen_states(
     backbone: Backbone, rows: TokenRows, device: torch.device, callbacks: Callbacks
 ) -> Callable[[int], Tensor]:
-    """The states (length, width) of rows by index under a backbone that is not trained, computed once.
+    """Compute the states (length, width) of rows under a frozen backbone once; returns them by row index.
 
-    They are the same whether they are in memory or in a file, which is removed with the process.
+    The states are held in memory or in a file, with equal values; the file is removed with the process.
     """
     num_bytes = 4 * rows.num_tokens * backbone.width
     if num_bytes <= MOST_IN_MEMORY:
@@ -197,7 +197,7 @@ def _frozen_states(
             starts[row] = file.tell() // (4 * backbone.width)
             file.write(states.cpu().numpy().tobytes())
         file.flush()
-        # Copied on write, as a tensor may be written to; the mapping outlives the file's name.
+        # Copied on write, as tensors are writable; the mapping stays valid after the file is removed.
         mapped = np.memmap(file, np.float32, "c", shape=(rows.num_tokens, backbone.width))
     return lambda row: torch.from_numpy(mapped[starts[row] :][: len(rows.ids[row])]).to(device)
 
@@ -231,8 +231,8 @@ Floats = NDArray[np.float32]
 def pooled(states: Tensor, mask: Tensor, pooling: str) -> Tensor:
     """A vector per sentence of `states` (batch, length, width) with `mask` (batch, length), which is False at padding.
 
-    `mean` is that of the positions, `first` the sentence representation of an encoder, and `last` the only state of a
-    decoder that depends on the whole sentence.
+    `mean` averages over positions, `first` is the sentence representation of an encoder, and `last` the only state of
+    a decoder that depends on the whole sentence.
     """
     if pooling == "mean":
         present = mask[..., None].to(states.dtype)
@@ -283,7 +283,7 @@ def run_retrieval(
     test: ExampleSet,
     threshold: ExampleSet | None,
 ) -> dict[str, Any]:
-    """Find the translations of a test set by the states of its sentences, and score them.
+    """Retrieve the translations of a test set by the states of its sentences, and score them.
 
     Args:
         backbone: The model.
@@ -299,7 +299,7 @@ def run_retrieval(
     task = TASKS[test.task]
     assert isinstance(task, Retrieval)
     pooling = "last" if task.pooling == "first" and not backbone.is_bidirectional else task.pooling
-    # Tatoeba's queries are the English sentences; BUCC's are those of the other language.
+    # Queries are the English sentences in Tatoeba, and the sentences of the other language in BUCC.
     languages = (ENGLISH, test.language) if threshold is None else (test.language, ENGLISH)
 
     def vectors(bitext: Bitext) -> list[Floats]:
@@ -329,7 +329,7 @@ KINDS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TransferSetting:
-    """How a backbone is fine-tuned on a task; of retrieval, only the first two are read."""
+    """Fine-tuning of a backbone on a task; retrieval reads only `task` and `tuning`."""
 
     task: str
     """A name in `TASKS`."""
@@ -338,9 +338,9 @@ class TransferSetting:
     scope: Scope = "head"
     """Scope of training: the head only, on frozen states, or the backbone as well."""
     max_train: int | None = None
-    """Number of training examples per language, the first ones; None is all."""
+    """Number of training examples per language, taken from the start; None: all."""
     max_test: int | None = None
-    """Number of test examples per language, the first ones; None is all."""
+    """Number of test examples per language, taken from the start; None: all."""
     swaps_embedding: bool = False
     """Whether each language has its own embedding, which replaces the current one before the test."""
 
@@ -355,21 +355,21 @@ def run_task(
     context: Context,
     also: Sequence[ExampleSet] = (),
 ) -> dict[str, Any]:
-    """Train a head, and the backbone if the setting says so, and score the predictions.
+    """Train a head, and the backbone depending on the setting's scope, and score the predictions.
 
     Args:
         backbone: The model.
         load_vocabulary: Gives the backbone the embedding of a language, and returns its vocabulary.
-        setting: How the task is learnt.
+        setting: Fine-tuning settings.
         training: The training examples.
-        tests: The test examples, a language each.
+        tests: The test examples of each language.
         generator: Draws the head and the order of the examples.
         context: See `Context`.
-        also: Training examples in other languages with the same vocabulary, for one training.
+        also: Training examples in further languages with the same vocabulary, for joint training.
 
     Returns:
-        `learnt_from`, the name of the training data; and `by_language`, with `split`, `metrics` and `predictions` of
-        each.
+        `learnt_from`, the name of the training data; and `by_language`, with `split`, `metrics` and `predictions` by
+        language.
 
     Raises:
         DivergedError: If the loss or the weights are not finite.
@@ -387,7 +387,7 @@ def run_task(
     prepared = prepare(examples, sub_words, row_length, backbone.is_bidirectional, labels)
     head = (LabelHead if labels else SpanHead)(backbone.width, len(labels) or 2, generator)
     head = head.to(backbone.embedding.weight.device)
-    # An embedding that will be replaced is not trained: the others must fit as well (Artetxe et al. 2020).
+    # Do not train an embedding that will be replaced: the other embeddings must fit as well (Artetxe et al. 2020).
     weights = backbone.without_embedding().values() if setting.swaps_embedding else backbone.parameters()
     finetune(
         backbone,

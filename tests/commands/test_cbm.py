@@ -65,7 +65,7 @@ def test_a_study_is_trained_printed_written_and_drawn(ecsuite):
     shutil.rmtree(run["folder"])
     code, out, err = ecsuite(*arguments)
     assert (code, err) == (0, "") and out.splitlines()[0] == lines[0]
-    assert "1 of 2 run folders are not there; their figures are kept in runs/cbm." in " ".join(out.split())
+    assert "1 of 2 run folders are missing; their figures are stored in runs/cbm." in " ".join(out.split())
     assert ecsuite(*arguments, "--out", "rows.json")[0] == ecsuite(*arguments, "--out", "rows.csv")[0] == 0
     first, second = json.loads(Path("rows.json").read_text())["rows"]
     assert first["runs"] == [{**run, "folder": None}] and second == data["rows"][1]

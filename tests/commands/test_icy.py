@@ -79,7 +79,7 @@ def test_quiet_runs_say_nothing_before_the_table(ecsuite):
     code, out, err = ecsuite(*ROW, "1", "--quiet")
     assert (code, err) == (0, "") and "fc1l" in out
     code, out, err = ecsuite(*ROW, "1")
-    assert err == "1 model x 2 grammars x 1 seed: 2 runs, all kept in runs/icy\n"
+    assert err == "1 model x 2 grammars x 1 seed: 2 runs, all stored in runs/icy\n"
 
 
 @pytest.mark.slow

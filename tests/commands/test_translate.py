@@ -48,5 +48,5 @@ def test_pairs_that_are_all_too_long_are_told_before_the_pretraining(ecsuite, tm
     (tmp_path / "long.tsv").write_text("".join(f"{'x ' * 90}{n}\t{'y ' * 90}{n}\n" for n in range(40)))
     code, out, err = ecsuite("translate", "corpus.jsonl", "--pairs", "long.tsv", "--preset", "nano")
     assert (code, out) == (2, "")
-    assert err == "long.tsv: expected pairs of at most 32 tokens, found only longer ones\n"
+    assert err == "long.tsv: expected pairs of at most 32 tokens, found only longer pairs\n"
     assert not (tmp_path / "runs").exists()

@@ -132,7 +132,7 @@ XNLI, SQUAD = (
          f"data/{XNLI.format('ru')}:1: label '0'; expected one of contradiction, entailment, neutral\n"),
         ("translate-train", "xquad", {SQUAD.format(code): "tydiqa/tydiqa-goldp-v1.1-dev/tydiqa.goldp.ru.dev.json"
                                       for code in ("de", "ru")},
-         "data: translate-train of xquad in 'de': expected questions of xquad by their ids, found those of another"),
+         "data: translate-train of xquad in 'de': expected ids of questions of xquad, got ids of another"),
         ("translate-train", "udpos", {}, "udpos has no translate-train: protocol translate-train is for xnli, pawsx, "
          "xquad, mlqa, tydiqa\n"),
         ("translate-tran", "xnli", {}, "unknown protocol 'translate-tran'; did you mean 'translate-train'?"),

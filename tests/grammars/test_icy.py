@@ -127,7 +127,7 @@ def test_signatures_contain_everything_that_determines_messages() -> None:
         ("shufdet,decides=middle", "unknown decides of shufdet 'middle'; choices: last, first"),
         ("rot,decides=first", "grammar 'rot,decides=first': rot has no options, got 'decides=first'"),
         ("decides=first", "unknown grammar 'decides"),
-        ("rot+hol", "grammar 'rot+hol': hol makes messages, so it must be the first of a chain"),
+        ("rot+hol", "grammar 'rot+hol': hol generates messages, so it must be the first step of a chain"),
         ("rot,a=" + "x" * 5000, "grammar 'rot,a=xxx"),
         ("perm+" * 5000 + "hol", "grammar 'perm+perm"),
     ],
@@ -168,7 +168,7 @@ def test_majority_accuracy() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("rot+Holistic", "Holistic makes messages, so it must be the first of a chain"),
+        ("rot+Holistic", "Holistic generates messages, so it must be the first step of a chain"),
         ("ShuffleWordsDet,decide=2", "unknown option of ShuffleWordsDet 'decide'"),
         ("Comp,x=2", "Comp has no options, got 'x=2'"),
     ],

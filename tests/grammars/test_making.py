@@ -97,7 +97,7 @@ def test_each_grammar_has_a_one_line_description(name: str) -> None:
         ("clauses,actions=1.5", {}, "clauses: actions: expected a whole number, got 1.5"),
         ("clauses,marker", {}, "clauses: expected an option such as marker=0.5, got 'marker'"),
         ("clauses,sow=1", {}, "unknown option of clauses 'sow'; did you mean "),
-        ("clauses", {"num_attributes": 2}, "--num-attributes: clauses is about agent, patient, action: leave it out"),
+        ("clauses", {"num_attributes": 2}, "--num-attributes: clauses has agent, patient, action: leave it out"),
         ("clauses", {"vocab_size": 9}, "clauses has words of one symbol: leave out --vocab-size"),
         ("dyck", {"seed": -1}, "--seed: expected at least 0, got -1"),
         ("concat", {"seed": -1}, "--seed: expected at least 0, got -1"),

@@ -43,7 +43,7 @@ def test_messages_of_several_lengths_and_random_draws(own):
     [
         ("def counting(meanings): return [[1]]\n", "expected 9 messages, got 1"),
         ("def counting(meanings): return 5\n", "expected 9 messages, got 0"),
-        ("def counting(meanings): return [[0]] * 9\n", "symbols are counted from 1; 0 is EOS"),
+        ("def counting(meanings): return [[0]] * 9\n", "expected symbols of at least 1; 0 is EOS"),
         ("def counting(meanings): return [['a']] * 9\n", "message 0: expected a list of integers from 0"),
     ],
 )

@@ -94,7 +94,7 @@ def test_too_few_messages_name_the_remedy() -> None:
     with pytest.raises(ConfigError) as error:
         draw_messages(Geometry(word_length=1), stream(0, "messages"))
     assert str(error.value) == (
-        "100,000 meanings need as many different messages, but messages of 5 symbols over 4 make only 1,024: raise "
+        "100,000 meanings need 100,000 different messages, but messages of 5 symbols over 4 make only 1,024: raise "
         "--word-length or --vocab-size"
     )
 

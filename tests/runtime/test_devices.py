@@ -122,7 +122,7 @@ def test_icy_signs_the_precision_that_was_used(monkeypatch, has_amx, used):
     monkeypatch.setattr(devices, "_cpu_has", lambda feature: has_amx)
     study = resolve(StudyConfig(models=("fc1l",), precision="bf16"))
     assert study.training.signature(20.0).split("|")[-2] == f"precision:{used}"
-    note = "--precision bf16: this cpu device computed in fp32, which the signature says."
+    note = "--precision bf16: this cpu device computed in fp32, as the signature shows."
     assert precision_notes(study) == ([] if has_amx else [note])
 
 

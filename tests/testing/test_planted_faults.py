@@ -110,7 +110,7 @@ FAULTS = {
     "dropout in greedy": (
         SENDER,
         ("* self.scale", "* functional.dropout(self.perceive(meanings), 0.5)"),
-        "always the same",
+        "scores are deterministic",
     ),
     "a gradient that is not finite": (
         SENDER,
@@ -129,7 +129,7 @@ FAULTS = {
             "        self.mean = getattr(self, 'mean', 0) + state.detach().mean()\n"
             "        inputs = torch.zeros_like(state) + self.mean",
         ),
-        "the batches before",
+        "on earlier batches",
     ),
     "a tensor on the CPU": (
         SENDER,

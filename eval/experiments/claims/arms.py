@@ -1,4 +1,4 @@
-"""Runs of a claim, in the file of its results; a statistic of them by arm and seed, and the differences of arms."""
+"""Runs of a claim in the file of its results, their statistics by arm and seed, and differences between arms."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ from ecsuite.tables.cells import value_text
 from ecsuite.version import __version__
 
 CORPUS = "corpus"
-"""The setting of a run that is a corpus: its name."""
+"""Setting with the name of the corpus, for runs that are corpora."""
 
 
 class StoredRun(TypedDict):
@@ -60,16 +60,16 @@ def claim_run(
     failure: str | None = None,
     seconds: float | None = None,
 ) -> Source:
-    """A run of a claim, also one that failed.
+    """A run of a claim, successful or failed.
 
     Args:
         claim: Name of the claim.
-        settings: Values by setting: what varies in a sweep; model, grammar and channel of ICY; the row of CBM.
-        seed: Its seed; of corpora a number from 1.
+        settings: Values by setting: the varied settings of a sweep; model, grammar and channel of ICY; the row of CBM.
+        seed: Seed; for corpora a number from 1.
         values: Figures by name; None: undefined.
-        status: How it ended.
-        failure: Why it failed.
-        seconds: Time of its training and its scores.
+        status: Final status.
+        failure: Reason of a failure.
+        seconds: Time of training and scoring.
     """
     records = (
         Score(
@@ -96,22 +96,22 @@ def claim_run(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClaimOutcome:
-    """The results of a claim, from which verdicts and pages are made."""
+    """The results of a claim, the input of verdicts and pages."""
 
     name: str
     """Name of the claim."""
     digest: str
     """`Claim.digest` when it ran."""
     is_small: bool
-    """Whether it was a check of minutes."""
+    """Whether it was a check that takes minutes."""
     runs: tuple[Source, ...]
-    """All runs that were started, also those that failed."""
+    """All started runs, including failed runs."""
     hours: float
-    """Hours of computing, all jobs together."""
+    """Computing hours of all jobs."""
     version: str = __version__
     """Version of ecsuite."""
     commit: str | None = None
-    """Commit of the checkout that ran it; its file of the claim has the criterion."""
+    """Commit of the checkout that ran it, with the claim's file and criterion."""
     processor: str = ""
     """Processor or GPU of the jobs."""
 
@@ -143,7 +143,7 @@ def read_outcome(file: Path) -> ClaimOutcome:
     """Read the results of a claim that `ecsuite reproduce --out` wrote.
 
     Raises:
-        ConfigError: If it is no such file, or can't be read.
+        ConfigError: If the file has no results of a claim, or can't be read.
     """
     try:
         tree: Mapping[str, Any] = without_format("result", read_json(file), file)
@@ -155,11 +155,11 @@ def read_outcome(file: Path) -> ClaimOutcome:
             **{key: tree[key] for key in keys},
         )
     except (KeyError, TypeError, msgspec.ValidationError) as error:
-        raise ConfigError(f"{file}: not the results of a claim: {error}") from None
+        raise ConfigError(f"{file}: expected the results of a claim: {error}") from None
 
 
 def seeds_of(runs: Iterable[Source]) -> list[int]:
-    """The seeds of runs in ascending order, each once."""
+    """The distinct seeds of runs in ascending order."""
     return sorted({run.seed for run in runs if run.seed is not None})
 
 
@@ -169,7 +169,7 @@ def has_settings(settings: Mapping[str, Any], arm: Arm) -> bool:
 
 
 def is_successful(run: Source, success: Success | None) -> bool:
-    """Whether the paper's own rule counts a run; without a rule, each run that did not fail counts."""
+    """Whether the paper's own rule counts a run; without a rule, all runs that did not fail count."""
     if success is None:
         return run.failure is None
     value = run.values.get(success.measure)
@@ -184,20 +184,20 @@ def arm_name(arm: Arm | float) -> str:
 
 
 class SeedValue(NamedTuple):
-    """A statistic of a seed."""
+    """Value of a statistic for a seed."""
 
     value: float
-    """Its value."""
+    """The value."""
     bound: Bound | None = None
-    """Whether the true value is at least or at most this one, as figures are censored; None: none is."""
+    """Whether `value` is a lower or upper bound of the true value, as figures are censored; None: neither."""
 
 
 def values_by_seed(
     runs: Sequence[Source], arm: Arm, statistic: Statistic, seeds: Sequence[int]
 ) -> dict[int, SeedValue | None]:
-    """The statistic of an arm for each seed: the mean over its runs with that seed; None where none has a value.
+    """The statistic of an arm for each seed: the mean over its runs with that seed; None if no run has a value.
 
-    A seed whose run is missing has no value, also where the statistic has one for undefined figures.
+    A seed without a run has no value, even if the statistic has a value for undefined figures.
     """
     values: dict[int | None, list[SeedValue]] = {seed: [] for seed in seeds}
     for run in runs:
@@ -231,16 +231,16 @@ def _statistic_of(run: Source, statistic: Statistic) -> SeedValue | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArmDifference:
-    """A difference of two arms, and how many seeds are in it."""
+    """A difference of two arms, with its number of seeds."""
 
     difference: Difference | None
     """The difference; None if no seed has a value on both sides."""
     num_seeds: int
-    """Seeds, of a correlation runs, that are in it."""
+    """Number of seeds in the difference; for a correlation, of runs."""
     num_missing: int
-    """Seeds or runs that were wanted and are not in it: without a run, or without a defined value."""
+    """Number of missing seeds or runs: without a run, or without a defined value."""
     values: tuple[Floats, ...]
-    """The values of each side, one of a number; of pairs in the same order."""
+    """The values of each side, a single value for a number; paired values have the same order."""
 
     def to_json(self) -> dict[str, Any]:
         """The difference as JSON-ready data."""
@@ -260,15 +260,15 @@ def compare_arms(
     *,
     statistic: Statistic | None = None,
 ) -> ArmDifference:
-    """The difference of an arm and another one, or a number.
+    """The difference of an arm and another arm or a number.
 
     Args:
         runs: All runs that count.
-        criterion: Its statistic, and whether seeds are paired.
+        criterion: The criterion, with the statistic and whether seeds are paired.
         arm: The runs whose mean is compared.
         baseline: The runs whose mean is subtracted, or a number.
-        seeds: The seeds that were wanted.
-        statistic: Another statistic than that of the criterion.
+        seeds: The planned seeds.
+        statistic: Statistic instead of the criterion's.
     """
     statistic = statistic or criterion.statistic
     if statistic.correlation:
@@ -314,7 +314,7 @@ def compare_arms(
 
 
 def _unit_of(runs: Sequence[Source]) -> str:
-    """Unit of replication of an arm: seeds, existing corpora, or groups of related ones."""
+    """Unit of replication of an arm: seeds, existing corpora, or groups of related corpora."""
     settings = next((run.settings for run in runs if CORPUS in run.settings), None)
     if settings is None:
         return "seeds"
@@ -322,11 +322,11 @@ def _unit_of(runs: Sequence[Source]) -> str:
 
 
 def _correlate(runs: Sequence[Source], arm: Arm, statistic: Statistic) -> ArmDifference:
-    """A correlation over runs within cells: values, or their ranks, less their mean in the cell and in its units.
+    """A correlation over runs within cells: of values or ranks minus their means in the cell and in its units.
 
-    Where a figure of a run is censored, so are its ranks, and the correlation is no bound of the true one.
+    If a figure of a run is censored, so are its ranks, and the correlation is not a bound of the true correlation.
 
-    The interval is that of a bootstrap over runs, which leaves each run the rank that it has among all.
+    The interval is from a bootstrap over runs, in which each run keeps its rank among all runs.
     """
     cells: dict[str, list[tuple[float, float]]] = {}
     num_missing, is_bounded = 0, False
@@ -371,24 +371,24 @@ class ArmFigure:
     figure: str
     """Name of the figure."""
     arm: str
-    """The settings of its runs."""
+    """Settings of the arm's runs."""
     by_seed: Mapping[int, SeedValue | None]
     """The value of each seed; None: undefined."""
     mean: float | None
     """The mean over seeds."""
     half_width: float | None
-    """Half of its 95 % interval."""
+    """Half the width of the 95 % interval of the mean."""
     runs: tuple[Source, ...] = ()
-    """Its runs."""
+    """Runs of the arm."""
 
     @property
     def defined(self) -> list[float]:
-        """The values that are defined, in the order of the seeds."""
+        """The defined values, in the order of the seeds."""
         return [each.value for each in self.by_seed.values() if each is not None]
 
     @property
     def bound(self) -> Bound | None:
-        """Whether the true mean is at least or at most this one."""
+        """Whether `mean` is a lower or upper bound of the true mean."""
         return joint_bound(each.bound for each in self.by_seed.values() if each is not None)
 
 

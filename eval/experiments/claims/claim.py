@@ -15,23 +15,23 @@ from ecsuite.runtime.errors import ConfigError, look_up, shown, unknown_name
 FOLDER = "claims"
 """The folder of `configs/` with the shipped claims."""
 SEEDS = tuple(range(101, 111))
-"""Default seeds of a claim; nothing else uses them."""
+"""Default seeds of claims, reserved for them."""
 OF_CORPORA = "collection"
-"""The key of a study of existing corpora, whose runs are numbered from 1 in place of seeds."""
+"""The key of a study of existing corpora, whose runs are numbered from 1 instead of having seeds."""
 STUDIES = {"sweep": SWEEP, "icy": ICY, "cbm": CBM, "xferbench": XFERBENCH, OF_CORPORA: SWEEP}
 """Readers of the studies of claims, by key."""
 OF_CLAIM = "claim"
-"""The key of a study that is that of another claim."""
+"""The key of a study that reuses the study of another claim."""
 KINDS = (*STUDIES, OF_CLAIM)
 """The keys of studies."""
 DECIDES = ("study", "seeds", "success", "criterion")
-"""The keys that decide the answer, and are fixed before the runs."""
+"""The keys that determine the answer, and are fixed before the runs."""
 SHARE = 0.5
-"""The share of a published effect that an effect must have."""
+"""The minimum effect, as a share of the published effect."""
 ACCURACY = "accuracy"
-"""A control that a claim on structure must have, together with the number of distinct messages."""
+"""A required control of claims on structure, together with the number of distinct messages."""
 FEWEST_SIZES = 3
-"""Sizes that must agree where the published one is not run."""
+"""Minimum number of sizes that must agree if the published size is not run."""
 
 Arm = Mapping[str, Any]
 """Values by setting, which select runs."""
@@ -46,7 +46,7 @@ READS: Mapping[str, tuple[str, ...]] = {
     "order": ("order", "pairs", *_PUBLISHED),
     "structure": (*_TWO_ARMS, *_SIZE, "controls"),
 }
-"""Optional keys of each kind of criterion that some other kinds do not read."""
+"""Optional keys that are specific to kinds of criteria, by kind."""
 NEEDS: Mapping[str, tuple[str, ...]] = {
     "effect": ("arm", "baseline"),
     "null": ("arm", "baseline", *_MARGIN),
@@ -55,7 +55,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
 }
 """Required keys of each kind of criterion; effects also need a published size or a threshold of ours."""
 TEXTS = ("about", "published_from", "published_bound", "read_by_eye", "threshold_from", "margin_from")
-"""Keys of a criterion that decide nothing."""
+"""Keys of a criterion that do not affect the answer."""
 DifferenceKind = Literal[
     "agents",
     "learning",
@@ -68,15 +68,14 @@ DifferenceKind = Literal[
     "counting",
     "unread",
 ]
-"""Subject of a difference to the published setting. `part`: not all of the published arms are run; `counting`: the same
-figure, taken more finely; `unread`: settings that could not be read."""
+"""Subject of a difference to the published setting. `part`: not all published arms are run; `counting`: the same figure
+is measured more finely; `unread`: settings that could not be read."""
 SETTING = ("agents", "learning", "updates", "task", "data", "measure")
-"""Differences that make the setting another one."""
+"""Subjects of differences that make it another setting."""
 Scope = Literal["the published setting", "another setting", "another size"]
-"""Setting about which a verdict is, by rule of the differences."""
+"""Setting to which a verdict applies; it follows from the differences."""
 Rerun = Literal["figure re-run", "direction re-run"]
-"""Kind of a claim: compared with a figure that was published and read, or only with a direction, by a threshold or a
-margin of ours."""
+"""Kind of a claim: compared with a published figure, or only with a published direction, by our threshold or margin."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,17 +85,17 @@ class Statistic:
     measure: str = ""
     """Name of a figure."""
     minus: str = ""
-    """A figure of the same run that is subtracted; empty: none."""
+    """A figure of the same run to subtract; empty: none."""
     log: bool = False
-    """Whether it is the natural logarithm of the figure, so that differences are those of ratios."""
+    """Whether to take the natural logarithm of the figure, so that differences are log ratios."""
     undefined: float | None = None
-    """Value of a run that failed or has no such figure; None: the seed leaves the comparison."""
+    """Value of a run that failed or lacks the figure; None: the seed is left out of the comparison."""
     correlation: tuple[str, ...] = ()
-    """Two figures that are correlated over the runs of an arm; none: it is no correlation."""
+    """Two figures to correlate over the runs of an arm; empty: no correlation."""
     within: tuple[str, ...] = ()
-    """Settings within whose cells they are correlated."""
+    """Settings whose combinations are cells, within which figures are correlated."""
     method: Literal["Spearman", "Pearson"] = "Spearman"
-    """The coefficient; Spearman's is of the ranks in each cell."""
+    """The coefficient; Spearman's uses the ranks in each cell."""
 
     @property
     def name(self) -> str:
@@ -108,24 +107,24 @@ class Statistic:
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """The figures of a run that it reads."""
+        """The figures of a run that the statistic reads."""
         return self.correlation or tuple(filter(None, (self.measure, self.minus)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CriterionSizes:
-    """Sizes at which a criterion is applied, where the published one is not run."""
+    """Sizes at which a criterion is applied if the published size is not run."""
 
     setting: str
-    """The setting that is the size."""
+    """Name of the setting."""
     values: tuple[Any, ...]
     """The sizes, at least three."""
     published: float
-    """The published size, the nearest to which has its effect shown."""
+    """The published size; the effect at the nearest size is reported."""
 
     @property
     def nearest(self) -> int:
-        """Index of the size that is nearest to the published one."""
+        """Index of the size nearest to the published size."""
         distances = [abs(float(value) - self.published) for value in self.values]
         return distances.index(min(distances))
 
@@ -147,31 +146,31 @@ class Criterion:
     paired: bool = True
     """Whether runs with equal seeds are compared."""
     published: float | tuple[float, ...] | None = None
-    """The published difference, with its sign; of an order the values of its arms, or the differences of its pairs."""
+    """The published difference, with its sign; for an order the values of its arms, or the differences of its pairs."""
     published_from: str = ""
-    """Table, text or figure that has it."""
+    """Table, text or figure of the published difference."""
     published_bound: Literal["lower", "upper"] | None = None
-    """Whether the published difference is a bound of the true one, as the paper's runs were capped; None: it is not."""
+    """Whether the published difference is a bound of the true difference, as with capped runs; None: no bound."""
     read_by_eye: Weight | None = None
-    """Error of a published value that was read off a picture by eye; None: it was printed."""
+    """Error of a published value that was read from a figure by eye; None: it was printed."""
     threshold: float | None = None
-    """Our own least difference, with its sign, where only a direction was published."""
+    """Our own minimum difference, with its sign, if only a direction was published."""
     threshold_from: str = ""
-    """Reason for it."""
+    """Reason for the threshold."""
     margin: Weight | None = None
-    """Half the width of the equivalence interval, around 0 or, of an effect, around the published difference."""
+    """Half the width of the equivalence interval around 0 or, for an effect, around the published difference."""
     margin_from: str = ""
-    """Reason for that width."""
+    """Reason for the margin."""
     order: tuple[Arm, ...] = ()
-    """Arms, the one with the highest mean first."""
+    """Arms, the arm with the highest mean first."""
     pairs: tuple[tuple[Arm, Arm], ...] = ()
-    """Pairs of arms, each with the higher one first."""
+    """Pairs of arms, the arm with the higher mean first."""
     controls: Mapping[str, Weight] | None = None
-    """Figures by name, with how far the arm may be below the baseline."""
+    """Tolerance by figure: how far the arm may be below the baseline."""
     sizes: CriterionSizes | None = None
     """Sizes at which it is applied; None: one size."""
     runs: Literal["all", "success"] = "all"
-    """Whether all runs count, or those that the paper's own rule counts."""
+    """Whether all runs count, or only the runs that the paper's own rule counts."""
 
     @property
     def compared(self) -> list[tuple[Arm, Arm | float]]:
@@ -186,17 +185,17 @@ class Criterion:
 
     @property
     def rerun(self) -> Rerun:
-        """Whether a published figure decides, or a direction with a number of ours."""
+        """Whether a published figure decides, or a published direction with our own number."""
         return "direction re-run" if self.published is None else "figure re-run"
 
     @property
     def least(self) -> float | None:
-        """The least difference of an effect, with its sign: half of the published one, or our threshold."""
+        """The minimum difference of an effect, with its sign: half of the published difference, or our threshold."""
         return SHARE * self.published if isinstance(self.published, float) else self.threshold
 
     @property
     def published_differences(self) -> list[float] | None:
-        """The published difference of each pair; None where none is stated."""
+        """The published difference of each pair; None if not stated."""
         if not isinstance(self.published, tuple):
             return None if self.published is None else [self.published]
         if not self.order:
@@ -208,7 +207,7 @@ class Criterion:
 
     @property
     def arms(self) -> list[Arm]:
-        """All arms, each once, in the order in which they are named; with several sizes, at each of these."""
+        """All arms without repeats, in the order of the file; with several sizes, at each size."""
         named = [arm for pair in self.compared for arm in pair if isinstance(arm, Mapping)]
         arms = {repr(sorted(map(repr, arm.items()))): arm for arm in named}.values()
         if self.sizes is None:
@@ -225,7 +224,7 @@ class CitedWork:
     place: str
     """Section, table or figure."""
     read: Literal["paper", "program", "secondary", "memory"]
-    """Text in which setting and figures were read; secondary: another paper; memory: nothing was at hand."""
+    """Source of setting and figures; secondary: another paper; memory: no text was available."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -233,11 +232,11 @@ class Pilots:
     """Runs before the criterion was fixed."""
 
     seeds: tuple[Seed, ...]
-    """Their seeds, none of which is one of the claim."""
+    """Seeds of the pilots, different from the seeds of the claim."""
     runs: Natural
-    """Their number."""
+    """Number of pilot runs."""
     about: str = ""
-    """Their purpose."""
+    """Purpose of the pilots."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -247,9 +246,9 @@ class Success:
     measure: str
     """A figure of a run."""
     at_least: float
-    """The least value of a run that counts."""
+    """The minimum value of a run that counts."""
     about: str
-    """The rule in words, with its place."""
+    """The rule in words, with its position in the paper."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -257,11 +256,11 @@ class Claim:
     """A claim; the keys of its YAML file."""
 
     name: str
-    """The name of its file."""
+    """Name of the file."""
     about: str
     """The claim in a line, with its source."""
     source: CitedWork
-    """The work that makes it."""
+    """The cited work."""
     claim: str
     """The statement of the source."""
     effect: str
@@ -271,31 +270,31 @@ class Claim:
     ours: Mapping[str, Any]
     """The setting here, by the same keys."""
     differences: tuple[Mapping[DifferenceKind, str], ...]
-    """Differences of the two settings, one by one, each with its kind."""
+    """Differences of the two settings, each with its kind."""
     study: Mapping[str, Any]
-    """A command with a study as it takes it or the name of a shipped one, or `claim` with the name of one."""
+    """A command with the content or name of a study, or `claim` with the name of a claim."""
     seeds: tuple[Seed, ...] = SEEDS
     """The seeds of all runs, also of the splits of data."""
     pilots: Pilots
-    """Runs before."""
+    """Runs before the criterion was fixed."""
     success: Success | None = None
-    """The paper's rule for which runs count; None: it has none."""
+    """The paper's rule for which runs count; None: no rule."""
     criterion: Criterion
     """The criterion of the verdict."""
     descriptive: tuple[Criterion, ...] = ()
-    """Further criteria, which decide nothing."""
+    """Further criteria, which do not affect the verdict."""
     corrections: tuple[str, ...] = ()
-    """Corrections of the criterion or the study after runs, with their reasons; the seeds stay."""
+    """Corrections of the criterion or the study after runs, with reasons; seeds do not change."""
     outdated: str = ""
-    """Corrections since the kept runs, which were not made again; empty: none."""
+    """Corrections after the stored runs, which were not repeated; empty: none."""
     published_figures: Mapping[str, Any] = field(default_factory=dict)
     """Figures printed in the source."""
     hours: float | None = None
-    """Hours of one core for all runs, as `--plan` measured them; None: not measured."""
+    """Core hours of all runs, as measured by `--plan`; None: not measured."""
     small: Mapping[str, Any] = field(default_factory=dict)
-    """Changes of the study for a check of minutes, and its `seeds`."""
+    """Changes of the study, and `seeds`, for a check that takes minutes."""
     decides: Mapping[str, Any]
-    """The keys of `DECIDES`, with the content of the studies that are named."""
+    """The keys of `DECIDES`, with names of studies replaced by their content."""
 
     @property
     def is_of_corpora(self) -> bool:
@@ -304,7 +303,7 @@ class Claim:
 
     @property
     def scope(self) -> Scope:
-        """The setting about which its verdict is."""
+        """The setting to which its verdict applies."""
         kinds = {kind for difference in self.differences for kind in difference}
         if kinds & {*SETTING}:
             return "another setting"
@@ -312,12 +311,12 @@ class Claim:
 
     @property
     def small_seeds(self) -> tuple[int, ...]:
-        """The seeds of a check of minutes."""
+        """The seeds of a check that takes minutes."""
         return tuple(self.small.get("seeds", (1, 2)))
 
     @property
     def digest(self) -> str:
-        """Hash of `decides`, 16 hexadecimal digits: equal digests have equal verdicts from equal runs."""
+        """Hash of `decides`, 16 hexadecimal digits: equal digests and equal runs give equal verdicts."""
         return hashlib.sha256(json.dumps(self.decides, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -330,13 +329,13 @@ def load_claim(name: str) -> Claim:
     """Read a shipped claim by its name, or a YAML file.
 
     Raises:
-        ConfigError: If there is no such claim, or a key or a value is not valid; the message has the line.
+        ConfigError: If there is no such claim, or a key or a value is invalid; the message has the line.
     """
     return read_claim(read_yaml(name, "claim", shipped_claims()), name)
 
 
 def read_claim(tree: Mapping[str, Any], source: str) -> Claim:
-    """A claim from the content of its file; messages begin with its source.
+    """Read a claim from the content of its file; `source` starts error messages.
 
     Raises:
         ConfigError: If a key or a value is not valid.
@@ -362,14 +361,16 @@ def read_claim(tree: Mapping[str, Any], source: str) -> Claim:
     checked(claim.small.get("seeds", []), tuple[Seed, ...], at(source, "small", "seeds"))
     _require_study(claim.study, source)
     if claim.is_of_corpora and "seeds" in {*tree, *claim.small}:
-        raise ConfigError(f"{at(source, 'seeds')}: not read by a study of corpora, which are numbered from 1")
+        raise ConfigError(f"{at(source, 'seeds')}: not allowed in a study of corpora, numbered from 1")
     if not claim.seeds or len(set(claim.seeds)) < len(claim.seeds):
         raise ConfigError(f"{at(source, 'seeds')}: expected different seeds, at least one")
     if both := sorted(set(claim.seeds) & set(claim.pilots.seeds)):
-        raise ConfigError(f"{at(source, 'pilots')}: seed {both[0]} is one of the claim; pilots have others")
+        raise ConfigError(
+            f"{at(source, 'pilots')}: seed {both[0]} is a seed of the claim; pilots need others"
+        )
     if both := sorted(set(claim.seeds) & set(claim.small_seeds)):
         raise ConfigError(
-            f"{at(source, 'small')}: seed {both[0]} is one of the claim: small: {{seeds: [...]}} names others"
+            f"{at(source, 'small')}: seed {both[0]} is a seed of the claim: set other seeds, small: {{seeds: [...]}}"
         )
     if any(len(difference) != 1 for difference in claim.differences):
         raise ConfigError(f"{at(source, 'differences')}: expected one kind each: - agents: …")
@@ -379,9 +380,9 @@ def read_claim(tree: Mapping[str, Any], source: str) -> Claim:
 
 
 def decided_by(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of a file that decide the answer, with the content of the study that it names.
+    """The keys of a file that determine the answer, with the content of the named study.
 
-    Of a criterion, texts do not count, nor does whether the least effect is half of a published one or a threshold.
+    In a criterion, texts do not count, nor does the source of the minimum effect (published effect or threshold).
     """
     decides = {"seeds": list(SEEDS), **{key: tree[key] for key in DECIDES if key in tree}}
     criterion = decides.get("criterion")
@@ -403,7 +404,7 @@ def _deciding(criterion: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _content_of(study: Any) -> Any:
-    """A study whose name is replaced by the content of the file of that name."""
+    """The content of a study, read from its file if the study is a name."""
     if not isinstance(study, Mapping) or len(study) != 1:
         return study
     [(kind, content)] = study.items()
@@ -425,18 +426,18 @@ def _require_study(study: Mapping[str, Any], source: str) -> None:
         )
     for key in ("seeds", "name", "search"):
         if key in content and isinstance(content, dict):
-            raise ConfigError(f"{at(source, 'study', kind, key)}: not a key of the study of a claim")
+            raise ConfigError(f"{at(source, 'study', kind, key)}: not allowed in the study of a claim")
 
 
 def _read_criterion(tree: Any, source: str, *path: str) -> Criterion:
     """Read a criterion.
 
     Raises:
-        ConfigError: If a key or a value is not valid, or its kind does not read it or needs another one.
+        ConfigError: If a key or a value is invalid, or a key is not read or is missing for the kind.
     """
     place = at(source, *path)
     content = dict(mapping(tree, place))
-    if content.get("kind", "") is None:  # as YAML reads the word
+    if content.get("kind", "") is None:  # YAML reads the word null as None
         content["kind"] = "null"
     read: dict[str, Any] = {}
     if "statistic" in content:
@@ -455,7 +456,7 @@ def _read_criterion(tree: Any, source: str, *path: str) -> Criterion:
 
 
 def _require_sense(criterion: Criterion, place: str) -> None:
-    """Validate the arms, the published effect, the controls and the statistic of a criterion with each other."""
+    """Validate the combination of arms, published effect, controls and statistic of a criterion."""
     statistic = criterion.statistic
     if bool(statistic.measure) == bool(statistic.correlation) or len(statistic.correlation) not in (0, 2):
         raise ConfigError(f"{place}: statistic: expected a measure, or a correlation of two figures")
@@ -475,11 +476,11 @@ def _require_sense(criterion: Criterion, place: str) -> None:
         raise ConfigError(f"{place}: published: expected a number other than 0")
     if criterion.kind in ("effect", "structure"):
         if (criterion.published is None) == (criterion.threshold is None):
-            raise ConfigError(f"{place}: expected either published, or a threshold of ours where it is none")
+            raise ConfigError(f"{place}: expected either published, or our own threshold")
         if criterion.threshold == 0:
             raise ConfigError(f"{place}: threshold: expected a number other than 0")
         if criterion.margin is not None and criterion.published is None:
-            raise ConfigError(f"{place}: margin: expected published, around which it lies")
+            raise ConfigError(f"{place}: margin: expected the key published, the centre of the margin")
     for key in ("published", "threshold", "margin"):
         if getattr(criterion, key) is not None and not getattr(criterion, f"{key}_from"):
             raise ConfigError(f"{place}: {key}: expected the key {key}_from")
@@ -493,20 +494,20 @@ def _require_sense(criterion: Criterion, place: str) -> None:
 
 Section = TypeVar("Section")
 NOTHING: Mapping[str, Any] = {}
-"""No sections that are read already."""
+"""Default of `_read_section`: no parsed values."""
 
 
 def _read_section(
     kind: type[Section], tree: Any, source: str, *path: str, given: Mapping[str, Any] = NOTHING
 ) -> Section:
-    """Build a dataclass from a section; messages name the line of the key that is wrong.
+    """Build a dataclass from a section; error messages have the line of the invalid key.
 
     Args:
         kind: The dataclass.
         tree: The section.
         source: The file.
         path: The keys that lead to the section.
-        given: Values that are read already.
+        given: Values that are already parsed.
 
     Raises:
         ConfigError: If a key is unknown or missing, or a value has another type or is out of bounds.

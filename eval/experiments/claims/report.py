@@ -52,11 +52,11 @@ READ = {
 
 
 def report_of(claim: Claim, outcome: ClaimOutcome) -> Report:
-    """The verdict, the differences that it rests on, and the arms with all seeds."""
+    """The verdict, the compared differences, and the arms with all seeds."""
     if outcome.is_small:
         claim = replace(claim, seeds=claim.small_seeds)
     verdict, result = judge(claim, outcome.runs, is_small=outcome.is_small)
-    # the runs that the paper's own rule counts; where it decides, all runs
+    # the runs of the paper's own rule, or all runs if that rule decides
     which: Literal["all", "success"] = "success" if claim.criterion.runs == "all" else "all"
     by_other_rule = apply_criterion(claim, claim.criterion, outcome.runs, which)
     others = [(each.about, each, apply_criterion(claim, each, outcome.runs)) for each in claim.descriptive]
@@ -109,7 +109,7 @@ def _notes(
 
 
 def _differences_table(criteria: Iterable[tuple[str, Criterion, CriterionResult]], title: str = "") -> Table:
-    """A row for each difference of criteria, each with its question, and for each of their controls."""
+    """A row for each difference and each control of criteria, with the question of the criterion."""
     rows = []
     for about, criterion, result in criteria:
         name = f"{about}: {criterion.statistic.name}" if about else criterion.statistic.name
@@ -179,7 +179,7 @@ def draw_claim(claim: Claim, outcome: ClaimOutcome, file: Path) -> None:
     """Draw a panel for each figure, with a row for each arm: the mean, its 95 % interval, and each seed.
 
     Raises:
-        ConfigError: If the file is no SVG or PNG, or matplotlib is not installed.
+        ConfigError: If the file is not an SVG or PNG, or matplotlib is not installed.
     """
     by_figure: dict[str, list[ArmFigure]] = {}
     for each in arm_figures(claim, outcome):
@@ -197,7 +197,7 @@ def _point(each: ArmFigure) -> Point:
 
 
 def list_rows(rows: Sequence[VerdictRow]) -> list[str]:
-    """The tables of re-runs of figures and of directions, a line a claim."""
+    """The tables of re-runs of figures and of directions, with a line per claim."""
     headings = {
         "figure re-run": ("Figures that were published", "published"),
         "direction re-run": ("Directions that were published", "our threshold or margin"),
@@ -233,8 +233,8 @@ def claim_page(claim: Claim, outcome: ClaimOutcome | None, picture: str | None) 
 
     Args:
         claim: The claim.
-        outcome: Its runs; None: it was not run.
-        picture: The file of its figure, as the page names it; None: there is none.
+        outcome: Results of the claim; None: it was not run.
+        picture: Link of the page to the figure; None: no figure.
     """
     report = None if outcome is None else report_of(claim, outcome)
     hours = "" if claim.hours is None else f": {duration_text(3600 * claim.hours)} of one core"

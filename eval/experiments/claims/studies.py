@@ -1,4 +1,4 @@
-"""Claims as benchmarks: the study of a claim, run by its own benchmark, and its runs as those of the claim."""
+"""Claims as benchmarks: the study of a claim is run by its own benchmark, and its runs become runs of the claim."""
 
 import json
 from abc import abstractmethod
@@ -42,25 +42,25 @@ from ecsuite.runtime.provenance import own_commit, processor
 from ecsuite.runtime.time_left import duration_text
 
 SMALL = "small"
-"""Suffix of the folder of a check of minutes."""
-SMALL_NOTE = "a check of minutes, which says nothing of the claim but that it runs: at most can't tell"
+"""Suffix of the folder of a check that takes minutes."""
+SMALL_NOTE = "a check of minutes: it only tests that the claim runs; the verdict is at most can't tell"
 """Note of `--small`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reproduction(Benchmark[Claim, ClaimOutcome]):
-    """A claim that is run again, as the benchmark of its study."""
+    """A re-run of a claim by the benchmark of its study."""
 
     claim: str
     """Name of the claim."""
     benchmark: Benchmark[Any, Any]
     """The benchmark of the study."""
     study: Any
-    """The study, as the benchmark takes it."""
+    """The study of the benchmark."""
     folder: Path
-    """Folder of its runs, and of stored results."""
+    """Folder of the runs and of stored results."""
     is_small: bool
-    """Whether it is a check of minutes."""
+    """Whether it is a check that takes minutes."""
 
     @abstractmethod
     def cells(self) -> list[dict[str, Any]]:
@@ -84,7 +84,7 @@ class Reproduction(Benchmark[Claim, ClaimOutcome]):
         return self.benchmark.device(self.study)
 
     def notes_on_plan(self, study: Claim) -> list[str]:
-        """The time that was measured beforehand, or that this is a check of minutes."""
+        """The time that was measured before, or a note on a check of minutes."""
         if self.is_small:
             return [SMALL_NOTE]
         if study.hours is None:
@@ -92,11 +92,11 @@ class Reproduction(Benchmark[Claim, ClaimOutcome]):
         return [f"all runs of the claim: {duration_text(3600 * study.hours)} of one core"]
 
     def seconds_of(self, study: Claim, jobs: Sequence[Job]) -> Mapping[Job, float] | None:
-        """Time of the jobs, as its study measures it."""
+        """Time of the jobs, measured by the study's benchmark."""
         return self.benchmark.seconds_of(self.study, jobs)
 
     def announce(self, study: Claim, runner: Runner) -> list[str] | None:
-        """The lines of its study; first that it is a check of minutes."""
+        """The lines of the study's benchmark, after the note on a check of minutes."""
         lines = self.benchmark.announce(self.study, runner)
         if self.is_small:
             runner.note(SMALL_NOTE)
@@ -107,7 +107,7 @@ class Reproduction(Benchmark[Claim, ClaimOutcome]):
         return self._outcome(study, self.benchmark.collect(self.study, results), results)
 
     def measure(self, study: Claim, runner: Runner) -> ClaimOutcome:
-        """Run its study, which also writes its own files.
+        """Run the study; its benchmark also writes its own files.
 
         Raises:
             DivergedError: If no run ended.
@@ -166,7 +166,7 @@ class SweepReproduction(Reproduction):
 
 
 class IcyReproduction(Reproduction):
-    """A claim whose study is one of ICY."""
+    """A claim whose study is an ICY study."""
 
     study: IcyStudy
 
@@ -182,15 +182,15 @@ class IcyReproduction(Reproduction):
         ]
 
     def runs(self, finding: Any, results: Mapping[Job, Result]) -> Iterator[Source]:
-        """A run for each model, channel, grammar and seed; capped where the target was not reached."""
+        """A run for each model, channel, grammar and seed; capped if the target was not reached."""
         for row in finding.rows:
             model = row.model if row.receiver is None else f"{row.model} and {row.receiver}"
-            # where CONCAT is measured as other grammars are, it is the basis and a cell
+            # if CONCAT is measured like other grammars, it is the basis and a cell
             cells = {cell.name: cell for cell in (*([] if row.basis is None else [row.basis]), *row.cells)}
             for cell in cells.values():
                 for run in cell.runs:
                     failure = run.get("reason")
-                    is_timed = "ratio" in run or cell.name == BASIS  # others have as many updates as CONCAT
+                    is_timed = "ratio" in run or cell.name == BASIS  # others have CONCAT's number of updates
                     is_capped = is_timed and not run.get("reached", True)
                     yield claim_run(
                         self.claim,
@@ -211,7 +211,7 @@ class IcyReproduction(Reproduction):
 
 
 class CbmReproduction(Reproduction):
-    """A claim whose study are games of CBM."""
+    """A claim whose study is a set of CBM games."""
 
     study: SweepStudy
 
@@ -239,7 +239,7 @@ class CbmReproduction(Reproduction):
 
 
 class PaperReproduction(Reproduction):
-    """A claim whose study are the sources of the XferBench paper."""
+    """A claim whose study is the set of sources of the XferBench paper."""
 
     study: PaperStudy
 
@@ -251,7 +251,7 @@ class PaperReproduction(Reproduction):
         """Run its study.
 
         Raises:
-            ConfigError: If a source is missing, but for a check of minutes.
+            ConfigError: If a source is missing, except in a check of minutes.
             DivergedError: If no run ended.
         """
         for source in self.study.sources:
@@ -286,15 +286,15 @@ class PaperReproduction(Reproduction):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CorpusReproduction(Reproduction):
-    """A claim about existing corpora, each a run: numbered from 1 in the order of their names, in place of seeds.
+    """A claim about existing corpora; each is a run, numbered from 1 in the order of names instead of having a seed.
 
-    With a key of their metadata that groups related corpora, such as the family of a language, all with equal values
-    have one number: an interval is then over the means of families.
+    A key of their metadata, such as the family of a language, may group related corpora: corpora with equal values get
+    the same number, and an interval is over the means of groups.
     """
 
     study: CollectionStudy
     related: str = ""
-    """The key of `metadata.json`; empty: each corpus has its own number."""
+    """A key of `metadata.json`; empty: each corpus has its own number."""
 
     def cells(self) -> list[dict[str, Any]]:
         """The corpora, with the group of related ones."""
@@ -307,11 +307,11 @@ class CorpusReproduction(Reproduction):
         file = member.path.parent / METADATA
         group = read_json(file).get(self.related) if file.is_file() else None
         if not isinstance(group, str) or not group:
-            raise ConfigError(f"related: {file} does not say the {self.related} of {member.name}")
+            raise ConfigError(f"related: {file} lacks the key {self.related} of {member.name}")
         return group
 
     def runs(self, finding: Any, results: Mapping[Job, Result]) -> Iterator[Source]:
-        """A run for each corpus, with its scores and the mean of each in shuffled ones: `chance of NAME`."""
+        """A run for each corpus, with its scores and their means over shuffled corpora, `chance of NAME`."""
         cells = self.cells()
         groups = dict.fromkeys(cell[self.related or CORPUS] for cell in cells)
         numbers = {group: number for number, group in enumerate(groups, 1)}
@@ -325,16 +325,16 @@ class CorpusReproduction(Reproduction):
 
 
 def reproduction_of(claim: Claim, *, folder: Path, device: str, is_small: bool) -> Reproduction:
-    """The benchmark of a claim, with its study, checked.
+    """The benchmark of a claim, with its validated study.
 
-    Claims with studies of one kind share the runs that they have in common; the folders of the runs of a sweep are in
-    one of its own, or in that of the claim it names.
+    Claims with studies of one kind share stored results; the run folders of a sweep are in the folder of the claim, or
+    in the folder of the claim that it names.
 
     Args:
         claim: The claim.
         folder: Parent of the folders of claims.
         device: auto, cpu, cuda or mps.
-        is_small: Whether a check of minutes is asked for.
+        is_small: Whether to run a check of minutes.
 
     Raises:
         ConfigError: If the study is not valid.
@@ -375,7 +375,7 @@ def _load(
     Args:
         kind: The key of the study.
         content: Its content, or its name.
-        name: The name under which it is run.
+        name: Name of the claim's runs.
         seeds: The seeds of its runs.
         changes: Changes of its keys for a check of minutes.
         folder: See `Reproduction.folder`.
@@ -428,7 +428,7 @@ def _require_arms(claim: Claim, cells: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _require_scored(claim: Claim, metrics: Sequence[str]) -> None:
-    """Raise if a criterion reads a score for which the study does not ask."""
+    """Raise if a criterion reads a score that the study does not compute."""
     asked = {name.partition(",")[0] for name in metrics}
     success = () if claim.success is None else (claim.success.measure,)
     names = [
@@ -439,6 +439,4 @@ def _require_scored(claim: Claim, metrics: Sequence[str]) -> None:
     for name in (*names, *success):
         metric = METRIC_OF.get(name.partition(",")[0])
         if metric is not None and metric not in asked:
-            raise ConfigError(
-                f"claim {claim.name}: criterion: no run has {name}: score: {metric} is not asked for"
-            )
+            raise ConfigError(f"claim {claim.name}: criterion: no run has {name}: add {metric} to score")

@@ -1,19 +1,19 @@
-"""Verdicts on claims from their runs, by rule, and the list of all.
+"""Verdicts on claims from their runs, by rule, and the list of all verdicts.
 
 - An effect holds if it has the claimed sign, its 95 % interval over seeds excludes 0, and it is at least half of the
-  published size or, where only a direction was published, at least a threshold of ours; it does not hold if its
-  interval excludes this least size from below. With a margin around a published figure, such as an exponent, it holds
-  if the interval lies within, and does not hold if it lies wholly outside.
-- A null claim holds if the interval lies within its margin; it does not hold if it lies wholly outside.
-- An order holds if all its pairs have the claimed sign with p-values below 5 % after Holm's correction and, where their
-  sizes are published, at least half of these; it does not hold if a pair is reversed, or below half of its published
-  size, with a corrected p-value below 5 %.
-- A claim on structure holds as an effect if, besides, accuracy and the number of distinct messages are not below the
-  baseline: the lower end of the interval of each control is above the tolerance that the claim states.
-- Where figures are censored (`bound_of`), the interval of a mean of lower bounds is one of a lower bound: an answer
-  that higher true values could change is none. Controls are about figures as they are, at most 1 of an accuracy.
-- Else it can't be told. Verdicts on another setting or another size than the published one say so, and do not count
-  as verdicts on the published claim.
+  published size or, if only a direction was published, at least our threshold; it does not hold if its interval
+  excludes this minimum from below. With a margin around a published figure, such as an exponent, it holds if the
+  interval lies within the margin, and does not hold if it lies completely outside.
+- A null claim holds if the interval lies within its margin; it does not hold if it lies completely outside.
+- An order holds if all its pairs have the claimed sign with p-values below 5 % after Holm's correction and, if their
+sizes are published, at least half the published sizes; it does not hold if a pair is reversed, or below half of its
+  published size, with a corrected p-value below 5 %.
+- A claim on structure follows the rule of an effect, and in addition accuracy and the number of distinct messages must
+not be below the baseline: the lower end of each control's interval is above the tolerance of the claim.
+- If figures are censored (`bound_of`), the interval of a mean of lower bounds is the interval of a lower bound: there
+is no answer if higher true values could change it. Controls use figures as they are (an accuracy is at most 1).
+- Otherwise the answer is can't tell. Verdicts on another setting or size than the published one are marked, and do not
+count as verdicts on the published claim.
 """
 
 import math
@@ -61,7 +61,7 @@ from ecsuite.tables.cells import MARKS, bounded, interval, nothing, number, shor
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 Answer = Literal["holds", "does not hold", "can't tell"]
-"""Answer of the rule of a kind, whatever the setting that was run."""
+"""Answer of a criterion's rule, for any setting."""
 Verdict = Literal[
     "holds",
     "does not hold",
@@ -74,11 +74,11 @@ Verdict = Literal[
 ]
 """Verdict on a claim; only the first two are about the published setting."""
 MOST_MISSING = 0.2
-"""More of the seeds without a value than this share, and it can't be told."""
+"""Maximum share of seeds without a value; above it the answer is can't tell."""
 SMALL_REASON = "a check of minutes"
 """Reason for the verdict on the runs of `--small`."""
 CENSORED = "values are censored, and the true ones could decide otherwise"
-"""Reason for no answer where the interval alone would give one."""
+"""Reason for can't tell if the interval alone would give an answer."""
 FILE = "verdicts.json"
 """The file of all verdicts, in this package."""
 ROLES: Mapping[str, Any] = {"holds": "good", "does not hold": "bad"}
@@ -90,11 +90,11 @@ class CriterionResult:
     """Answer of a criterion on runs."""
 
     answer: Answer
-    """Answer of its rule, whatever the setting of the runs."""
+    """Answer of its rule, for any setting of the runs."""
     reason: str
-    """Why, in a line."""
+    """Reason, in a line."""
     compared: tuple[ArmDifference, ...]
-    """The differences that it rests on; of several sizes those of each."""
+    """The compared differences, for several sizes at each size."""
     controls: Mapping[str, ArmDifference]
     """The differences of the controls by figure."""
 
@@ -114,7 +114,7 @@ def judge(claim: Claim, runs: Sequence[Source], *, is_small: bool = False) -> tu
     Args:
         claim: The claim.
         runs: All its runs.
-        is_small: Whether they are those of a check of minutes.
+        is_small: Whether they are from a check that takes minutes.
     """
     result = apply_criterion(claim, claim.criterion, runs)
     if is_small:
@@ -136,10 +136,10 @@ def apply_criterion(
     """The result of a criterion on runs.
 
     Args:
-        claim: Has the seeds, and the paper's rule for which runs count.
+        claim: The claim, with its seeds and the paper's rule for which runs count.
         criterion: The criterion.
         runs: All runs.
-        which: The runs that count; None: those that the criterion names.
+        which: The runs that count; None: the criterion's choice.
     """
     criterion = replace(criterion, runs=which or criterion.runs)
     counted = [run for run in runs if criterion.runs == "all" or is_successful(run, claim.success)]
@@ -162,7 +162,7 @@ def apply_criterion(
 
 
 def _answer(criterion: Criterion, runs: Sequence[Source], seeds: Sequence[int]) -> CriterionResult:
-    """The answer of the rule of a kind at one size."""
+    """The answer of a criterion's rule at one size."""
     names = (*criterion.statistic.figures, *(criterion.controls or ()))
     absent = [name for name in names if runs and all(run.values.get(name) is None for run in runs)]
     compared = [compare_arms(runs, criterion, arm, baseline, seeds) for arm, baseline in criterion.compared]
@@ -174,7 +174,7 @@ def _answer(criterion: Criterion, runs: Sequence[Source], seeds: Sequence[int]) 
         for arm, baseline in criterion.compared
     }
     answer, reason = _rule(criterion, compared, controls)
-    if absent:  # whatever counts where a run has none
+    if absent:  # independent of which runs count
         answer, reason = "can't tell", f"no run has a value of {', '.join(absent)}"
     return CriterionResult(answer=answer, reason=reason, compared=tuple(compared), controls=controls)
 
@@ -211,7 +211,7 @@ def _rule(
 
 
 def effect_answer(difference: Difference, least: float, rerun: Rerun = "figure re-run") -> tuple[Answer, str]:
-    """The answer on an effect of a least size, from a difference, with its reason."""
+    """The answer on an effect with a minimum size, from a difference, with its reason."""
     assert difference.ci95 is not None
     sign = math.copysign(1, least)
     low, high = sorted(sign * bound for bound in difference.ci95)
@@ -265,7 +265,7 @@ def _order_answer(
 
 
 def _less(compared: ArmDifference, amount: float, criterion: Criterion) -> ArmDifference:
-    """A difference less an amount, with its p-value."""
+    """A difference minus an amount, with its p-value."""
     first, second = compared.values
     less = first - amount
     difference = paired_difference(less - second) if criterion.paired else unpaired_difference(less, second)
@@ -274,13 +274,13 @@ def _less(compared: ArmDifference, amount: float, criterion: Criterion) -> ArmDi
 
 
 def _corrected(compared: Sequence[ArmDifference]) -> list[ArmDifference]:
-    """Differences with Holm's correction for all of them."""
+    """Apply Holm's correction to differences."""
     after = iter(corrected(each.difference for each in compared if each.difference is not None))
     return [each if each.difference is None else replace(each, difference=next(after)) for each in compared]
 
 
 def _is_clear(difference: Difference) -> bool:
-    """Whether a difference is not 0, after the correction; without a spread at once."""
+    """Whether a difference is not 0 after the correction; any difference without spread is."""
     if difference.p_holm is not None:
         return difference.p_holm < ALPHA
     return difference.ci95 is not None and abs(difference.mean) >= NO_SPREAD
@@ -291,7 +291,7 @@ class VerdictRow:
     """A claim in the list of verdicts."""
 
     claim: str
-    """Its name."""
+    """Name of the claim."""
     about: str
     """The claim in a line."""
     source: str
@@ -299,43 +299,43 @@ class VerdictRow:
     rerun: Rerun
     """Whether a published figure decides, or a direction with a number of ours."""
     scope: Scope
-    """The setting that is run."""
+    """The setting of the runs."""
     verdict: Verdict
     """The verdict on its runs."""
     answer: str = ""
-    """Answer of the rule in the setting that was run."""
+    """Answer of the rule in the setting of the runs."""
     reason: str = ""
     """Why."""
     effect: float | None = None
-    """The first difference of its criterion; of several sizes that at the size nearest to the published one."""
+    """The first difference of its criterion; for several sizes, at the size nearest to the published size."""
     ci95: tuple[float, float] | None = None
-    """Its 95 % interval."""
+    """95 % interval of the effect."""
     bound: Bound | None = None
-    """Whether the true effect is at least or at most this one, as values are censored."""
+    """Whether `effect` is a lower or upper bound of the true effect, as values are censored."""
     unit: str = ""
     """Unit and subject of the effect."""
     remark: str = ""
-    """Size of the effect, whether effects at other sizes have another sign, and what was corrected since the runs."""
+    """Size of the effect, effects of another sign at other sizes, and corrections after the runs."""
     published: float | None = None
     """The published difference; None: only a direction was published and read."""
     published_bound: Bound | None = None
-    """Whether the true published difference is at least or at most this one."""
+    """Whether `published` is a lower or upper bound of the true difference."""
     read_by_eye: float | None = None
-    """Error of a published difference that was read off a picture by eye."""
+    """Error of a published difference that was read from a figure by eye."""
     threshold: float | None = None
-    """The least effect that decides: half of the published one, or a threshold of ours."""
+    """The minimum effect: half of the published one, or our threshold."""
     margin: float | None = None
-    """Half the width of the interval in which an effect counts as none, or as the published one; ours."""
+    """Our half-width of the interval in which an effect counts as none, or as equal to the published one."""
     num_seeds: int = 0
-    """Seeds of its runs, or corpora."""
+    """Number of seeds of its runs, or of corpora."""
     replicates: Literal["seeds", "corpora"] = "seeds"
     """Unit over which intervals are computed."""
     hours: float | None = None
-    """Hours of computing; of a claim that was not run, as `--plan` measured them."""
+    """Hours of computing; measured by `--plan` for a claim that was not run."""
 
     @property
     def criterion(self) -> str:
-        """The number that decides, and whose it is."""
+        """The number that decides, and its origin."""
         parts = []
         if self.published is not None:
             eye = (
@@ -363,7 +363,7 @@ class VerdictRow:
 
 
 def verdict_row(claim: Claim, results: Path) -> VerdictRow:
-    """A claim with the verdict on its results, if there is a file of them.
+    """A claim with the verdict on its results, if their file exists.
 
     Raises:
         ConfigError: If deciding keys were changed after the runs, or the file can't be read.
@@ -391,7 +391,7 @@ def verdict_row(claim: Claim, results: Path) -> VerdictRow:
         return row
     outcome = read_outcome(file)
     if outcome.digest != claim.digest or outcome.is_small:
-        raise ConfigError(f"{file}: not the results of the claim {claim.name} as it is now")
+        raise ConfigError(f"{file}: expected results of the current version of the claim {claim.name}")
     verdict, result = judge(claim, outcome.runs)
     found = [each.difference for each in result.compared]
     difference = found[0 if criterion.sizes is None else criterion.sizes.nearest]
@@ -410,12 +410,12 @@ def verdict_row(claim: Claim, results: Path) -> VerdictRow:
 
 
 def outdated_remark(claim: Claim) -> str:
-    """Remark on corrections since the runs; empty: none."""
+    """Remark on corrections after the runs; empty: none."""
     return f"runs from before a correction: {claim.outdated}" if claim.outdated else ""
 
 
 def _sizes_remark(criterion: Criterion, found: Sequence[Difference | None]) -> str:
-    """The size whose effect is shown, and effects of another sign at other sizes."""
+    """The size of the reported effect, and effects of another sign at other sizes."""
     sizes = criterion.sizes
     if sizes is None:
         return ""
@@ -438,13 +438,13 @@ def all_verdicts(results: Path) -> list[VerdictRow]:
 
 
 def shipped_verdicts() -> list[VerdictRow]:
-    """All shipped claims with their verdicts, as this version ships them."""
+    """All shipped claims with the verdicts that this version ships."""
     content = resources.files(__package__).joinpath(FILE).read_bytes()
     return msgspec.json.decode(content, type=list[VerdictRow])
 
 
 def verdicts_table(rows: Sequence[VerdictRow]) -> Table:
-    """The list as a table: a claim in a sentence; CSV has its figures, too."""
+    """The list as a table with a sentence per claim; CSV also has the figures."""
     columns = (
         Column("rerun", heading="kind", merges=True),
         name_column("claim"),
@@ -476,7 +476,7 @@ def verdicts_table(rows: Sequence[VerdictRow]) -> Table:
 
 
 def summary(rows: Sequence[VerdictRow], *, is_short: bool = False) -> str:
-    """How many claims hold, do not, can't be told, and are not run; the long one adds those in other settings."""
+    """Numbers of claims by verdict; the long form adds verdicts in other settings."""
     counts = Counter(row.verdict for row in rows)
     holds, fails, not_run = (counts[each] for each in ("holds", "does not hold", "not run"))
     undecided = len(rows) - holds - fails - not_run

@@ -47,7 +47,7 @@ class FoldedInput:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SequenceSizes:
-    """SequenceSizes and place of a sequence."""
+    """Sizes and device of a sequence."""
 
     replicas: int
     hidden: int
@@ -84,7 +84,7 @@ class FusedCell(ABC):
     """A cell over a sequence of steps.
 
     Args:
-        sizes: SequenceSizes of the sequence.
+        sizes: Sizes of the sequence.
         num_rows: Number of input rows.
     """
 
@@ -97,7 +97,7 @@ class FusedCell(ABC):
         """The stacked input of each step: the first entry of the state before it, and below it the input rows."""
         self.hidden, self.rows = self.inputs.rows(0, sizes.hidden), self.inputs.rows(sizes.hidden)
         self.grad_input = sizes.zeros(sizes.hidden + num_rows)
-        """The gradient of the stacked input of the step that `backward` last came to."""
+        """The gradient of the stacked input of the step that `backward` processed last."""
         self.grad_hidden, self.grad_rows = self.grad_input.split([sizes.hidden, num_rows], dim=1)
 
     def set_rows(self, value: float, *, first: int = 0) -> None:
@@ -123,7 +123,7 @@ class FusedCell(ABC):
 
         Args:
             step: Number of the step.
-            matrices: Of the cell.
+            matrices: Matrices of the cell.
             state: The state before it, whose first entry is part of the stacked input; `backward` reads it again.
             after: Where the next state is written.
         """
@@ -208,7 +208,7 @@ class _FusedGRUCell(FusedCell):
         self.gates[step].sigmoid_()
         reset, update, hidden_new = self.parts[step]
         # A single row is multiplied without a matrix product, here and in `backward`: the sums of that product are in
-        # another order for one replica than for several, so a run would depend on those beside it.
+        # another order for one replica than for several, so a run would depend on the runs in its batch.
         product = torch.mul if self.rows[step].shape[1] == 1 else torch.bmm
         with default_products(self.sizes.device):
             new = product(matrices[1], self.rows[step], out=self.new[step])
@@ -272,19 +272,19 @@ class _FusedLSTMCell(FusedCell):
 
     def backward(self, step: int, matrices: Matrices, state: State, grad_after: State) -> State:
         input_gate, forget, new, output = self.parts[step]
-        of_input_gate, of_forget, of_new, of_output = self.grad_parts
+        grad_input_gate, grad_forget, grad_new, grad_output = self.grad_parts
         tanh_memory, (grad_hidden, grad_memory) = self.tanh_memory[step], grad_after
-        torch.mul(grad_hidden, output, out=of_new)
-        _tanh_backward(of_new, tanh_memory, of_new)
-        grad_memory.add_(of_new)
-        torch.mul(grad_memory, new, out=of_input_gate)
-        torch.mul(grad_memory, state[1], out=of_forget)
-        torch.mul(grad_memory, input_gate, out=of_new)
-        torch.mul(grad_hidden, tanh_memory, out=of_output)
+        torch.mul(grad_hidden, output, out=grad_new)
+        _tanh_backward(grad_new, tanh_memory, grad_new)
+        grad_memory.add_(grad_new)
+        torch.mul(grad_memory, new, out=grad_input_gate)
+        torch.mul(grad_memory, state[1], out=grad_forget)
+        torch.mul(grad_memory, input_gate, out=grad_new)
+        torch.mul(grad_hidden, tanh_memory, out=grad_output)
         grad_memory.mul_(forget)
-        _tanh_backward(of_new, new, new)
+        _tanh_backward(grad_new, new, new)
         _sigmoid_backward(self.grad_gates[:, : 2 * self.sizes.hidden], *[self.input_forget[step]] * 2)
-        _sigmoid_backward(of_output, output, output)
+        _sigmoid_backward(grad_output, output, output)
         torch.bmm(matrices[0].mT, self.gates[step], out=self.grad_input)
         return (grad_memory,)
 
@@ -304,7 +304,7 @@ class _FusedDAGCell(FusedCell):
         """Products of each node, then its gate and its activation."""
         self.parts = [[part.chunk(2, dim=1) for part in maps.parts] for maps in self.maps]
         self.values = [Steps(sizes, sizes.hidden) for _ in self.nodes[: None if self.cell.takes_mean else -1]]
-        """The value of each node, but of the last if that is the next state."""
+        """The value of each node, except the last node if its value is the next state."""
         self.grad_gate = sizes.zeros(sizes.hidden)
 
     @staticmethod
@@ -421,7 +421,7 @@ _ACTIVATION_BACKWARD: dict[str, Callable[[Tensor, Tensor, Tensor], object]] = {
     "relu": lambda gradient, gate, output: torch.mul(gradient * gate, output > 0, out=output),
     "identity": lambda gradient, gate, output: torch.mul(gradient, gate, out=output),
 }
-"""Replaces the output of a node's activation by the gradient of its input, given that of the node and its gate."""
+"""Functions that replace a node's activation (3rd argument) by its gradient, given the node's gradient and gate."""
 
 FUSED_CELLS: dict[type[RecurrentCell], type[FusedCell]] = {
     RNNCell: _FusedRNNCell,
@@ -449,7 +449,7 @@ class Layer:
         """The state before each step, and the last one."""
 
     def products(self) -> AbstractContextManager[None]:
-        """Choose the library of the matrix products: small ones are computed by the one that starts sooner."""
+        """Select the library of the matrix products: for small products the one that starts faster."""
         largest = max(matrix[0].numel() for matrix in self.matrices)
         is_small = 2 * largest * self.cell.sizes.batch < SMALL_PRODUCT
         return default_products(self.cell.sizes.device) if is_small else nullcontext()
@@ -460,7 +460,7 @@ class Layer:
             self.cell.forward(step, self.matrices, self.states[step], after or self.states[step + 1])
 
     def backward(self, step: int, grad_after: State) -> State:
-        """The gradient of the state before a step from that of the one after it, which may be overwritten."""
+        """The gradient of the state before a step; `grad_after`, of the state after it, may be overwritten."""
         with self.products():
             others = self.cell.backward(step, self.matrices, self.states[step], grad_after)
         return (self.cell.grad_hidden, *others)
@@ -483,7 +483,7 @@ class Layers:
         self.sizes = sizes
         self.layers = [Layer(cell, sizes, group[0].shape[-1] - sizes.hidden) for group in groups]
         self.gradients: list[State] = []
-        """Gradients of the layers' states at the present step of `backward`."""
+        """Gradients of the layers' states at the current step of `backward`."""
 
     def forward(self, step: int) -> Tensor:
         """Write the states after a step; returns the output of the last layer."""
@@ -498,7 +498,7 @@ class Layers:
         self.gradients = [layer.begin_backward() for layer in self.layers]
 
     def backward(self, step: int) -> None:
-        """Backward pass of one step; the gradient of its output was added to that of the last layer's state."""
+        """Backward pass of one step; the caller has added the gradient of its output to `gradients[-1]`."""
         above: Layer | None = None
         for index, layer in reversed(list(enumerate(self.layers))):
             if above is not None:
@@ -536,7 +536,7 @@ class FusedAgent:
         return layers
 
     def make_layers(self, sizes: SequenceSizes, groups: Groups) -> Layers:
-        """New layers of these sizes, with the input rows that are the same in all sequences."""
+        """New layers of these sizes, with the constant input rows."""
         return self.with_biases(Layers(self.cell, sizes, groups))
 
     def with_biases(self, layers: Layers) -> Layers:
@@ -576,7 +576,7 @@ def common_fused_cell(agent: nn.Module) -> type[FusedCell] | None:
 def layer_below(weight: Tensor, *, has_bias: bool) -> FoldedInput:
     """Input from the layer below: its output, and a row of ones if cells have biases.
 
-    The weight is that of a hidden map, (replicas, gates * hidden, hidden), for its sizes.
+    `weight`: a hidden map's, (replicas, gates * hidden, hidden); only its sizes are used.
     """
     size = weight.shape[-1]
     bias_coefficients = weight.new_zeros(size + has_bias)
@@ -597,7 +597,7 @@ def lerp_states(old: State, new: State, weight: Tensor, out: State) -> None:
 
 
 def lerp_backward(grad_mixed: State, old: State, new: State, weight: Tensor) -> tuple[State, State, Tensor]:
-    """Gradients of `lerp_states`: of the old state, the new state and the weight."""
+    """Gradients of the old state, the new state and the weight of `lerp_states`."""
     grad_new = tuple(entry * weight for entry in grad_mixed)
     grad_old = tuple(entry - grad_entry for entry, grad_entry in zip(grad_mixed, grad_new, strict=True))
     grad_weight = torch.zeros_like(weight)

@@ -178,8 +178,8 @@ class _HierarchicalFusedReceiver(FusedReceiver):
             with default_products(stopness.device):
                 grad_lower[0].baddbmm_(stop.mT, grad_logits[step])
             grad_lower = lower.backward(step, grad_lower)
-        of_stop = head_gradients(grad_logits, lower.cell.hidden[1:])
-        return [of_stop, lower.gradients(), upper.gradients()]
+        grad_stop = head_gradients(grad_logits, lower.cell.hidden[1:])
+        return [grad_stop, lower.gradients(), upper.gradients()]
 
 
 class _Read(torch.autograd.Function):

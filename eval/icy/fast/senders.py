@@ -109,10 +109,10 @@ class FusedSender(SupervisedLearner):
             examples: The batch.
             start: The projected meanings, (replicas, features, batch).
             groups: Matrices by group: first those of the output layer, then those of each layer.
-            needs_gradients: Whether more than the loss is wanted.
+            needs_gradients: Whether to compute the gradients, too.
 
         Returns:
-            The loss, and the gradients if they are wanted.
+            The loss, and the gradients or None.
         """
 
     def head(self, parameters: Parameters) -> Matrices:
@@ -143,8 +143,8 @@ class _FusedLoss(torch.autograd.Function):
     ) -> Tensor:
         loss, gradients = fused_sender.run(examples, start, grouped(matrices, sizes), needs_gradients=True)
         assert gradients is not None
-        of_start, of_groups = gradients
-        ctx.save_for_backward(of_start, *(gradient for group in of_groups for gradient in group))
+        grad_start, grad_groups = gradients
+        ctx.save_for_backward(grad_start, *(gradient for group in grad_groups for gradient in group))
         return loss
 
     @staticmethod
@@ -188,7 +188,7 @@ class _StepwiseFusedSender(FusedAgent, FusedSender):
         )
 
     def set_first_input(self, cell: FusedCell) -> None:
-        """The rows of the cell that gets `feedback`: EOS serves as the start symbol; without it they are the same."""
+        """Set the first input of the cell that gets `feedback`: EOS as the start symbol, or its only input."""
         if self.is_autoregressive:
             cell.rows[0][:, EOS].fill_(1)
         else:
@@ -236,11 +236,11 @@ class _MultiLayerFusedSender(_StepwiseFusedSender):
             with default_products(start.device):
                 layers.gradients[-1][0].baddbmm_(head.mT, grad_logits[step])
             layers.backward(step)
-        of_head = head_gradients(grad_logits, highest.hidden[1:])
-        of_matrices = [layer.gradients() for layer in layers.layers]
-        of_start = lowest.grad_hidden.clone()
+        grad_head = head_gradients(grad_logits, highest.hidden[1:])
+        grad_matrices = [layer.gradients() for layer in layers.layers]
+        grad_start = lowest.grad_hidden.clone()
         self.release(layers)
-        return loss, (of_start, [of_head, *of_matrices])
+        return loss, (grad_start, [grad_head, *grad_matrices])
 
 
 class _HierarchicalSenderLayers(HierarchicalLayers):
@@ -254,10 +254,10 @@ class _HierarchicalSenderLayers(HierarchicalLayers):
             (output, *rest)
             for output, rest in zip(self.output.parts, sizes.states(cell.num_entries - 1), strict=True)
         ]
-        """The states of the lower cell: zeros, and those after each step."""
+        """The states of the lower cell: zeros, then the state after each step."""
 
     def step(self, step: int, stopness: Tensor) -> Tensor:
-        """Write the states after a step, given how far the lower cell had stopped; returns its output."""
+        """Write the states after a step, given the lower cell's stopness before it; returns the output."""
         upper, lower = self.upper, self.lower
         upper.forward(step, self.stepped[step])
         lerp_states(upper.states[step], self.stepped[step], stopness, out=upper.states[step + 1])
@@ -268,17 +268,17 @@ class _HierarchicalSenderLayers(HierarchicalLayers):
     def step_backward(
         self, step: int, stopness: Tensor, grad_upper: State, grad_lower: State
     ) -> tuple[State, State, Tensor]:
-        """Gradients of the states and the stopness before a step, from those of the states after it."""
+        """Gradients of the states and the stopness before a step, from the gradients of the states after it."""
         grad_initial = self.lower.backward(step, grad_lower)
         grad_lower, grad_new_upper, grad_stopness = lerp_backward(
             grad_initial, self.lower_states[step], self.upper.states[step + 1], stopness
         )
         grad_new_upper = add_states(grad_new_upper, grad_upper)
-        grad_upper, grad_stepped, of_upper = lerp_backward(
+        grad_upper, grad_stepped, grad_upper_stopness = lerp_backward(
             grad_new_upper, self.upper.states[step], self.stepped[step], stopness
         )
         grad_upper = add_states(grad_upper, self.upper.backward(step, grad_stepped))
-        return grad_upper, grad_lower, grad_stopness.add_(of_upper)
+        return grad_upper, grad_lower, grad_stopness.add_(grad_upper_stopness)
 
 
 class _HierarchicalFusedSender(_StepwiseFusedSender):
@@ -344,10 +344,10 @@ class _HierarchicalFusedSender(_StepwiseFusedSender):
             grad_upper, grad_lower, grad_stopness = layers.step_backward(
                 step, stopness[step], grad_upper, grad_lower
             )
-        of_head = head_gradients(grad_rows, layers.output.parts[1:])
-        of_matrices = [layers.upper.gradients(), layers.lower.gradients()]
+        grad_head = head_gradients(grad_rows, layers.output.parts[1:])
+        grad_matrices = [layers.upper.gradients(), layers.lower.gradients()]
         self.release(layers)
-        return loss, (grad_upper[0], [of_head, *of_matrices])
+        return loss, (grad_upper[0], [grad_head, *grad_matrices])
 
 
 def _add_softmax_backward(grad_logits: Tensor, weights: Tensor, grad_weights: Tensor) -> None:
@@ -404,6 +404,6 @@ class _FeedForwardFusedSender(FusedSender):
         grad_logits = (
             probabilities.mul_(examples.symbol_weight).sub_(examples.targets().transpose(0, 1)).flatten(1, 2)
         )
-        of_head = [torch.bmm(grad_logits, start.mT), grad_logits.sum(2, keepdim=True)]
-        of_start = torch.bmm(weight.mT, grad_logits) if start.requires_grad else None
-        return loss, (of_start, [of_head])
+        grad_head = [torch.bmm(grad_logits, start.mT), grad_logits.sum(2, keepdim=True)]
+        grad_start = torch.bmm(weight.mT, grad_logits) if start.requires_grad else None
+        return loss, (grad_start, [grad_head])

@@ -1,10 +1,10 @@
 """XTREME: nine tasks in forty languages, trained in English and tested in the others (Hu et al. 2020).
 
-A task is one object (`task.py`), which says where its files are, how they are read and how predictions are scored; its
-kinds are in `labels.py`, `questions.py` and `bitexts.py`. `tasks.py` has the nine tasks and the benchmark's averages,
+A task is one object (`task.py`), which finds and reads its files and scores predictions; the kinds of tasks
+are in `labels.py`, `questions.py` and `bitexts.py`. `tasks.py` has the nine tasks and the benchmark's averages,
 `evaluation.py` scores submissions, and predictions without a model. Models are in `ecsuite.eval.xtreme`.
 
-This file imports nothing heavy, as names of tasks are completed while they are typed.
+This file has no slow imports, as shell completion reads the names of tasks.
 """
 
 from collections.abc import Mapping
@@ -19,4 +19,4 @@ TRANSLATED: Mapping[str, str] = {
     "translated_test": "translate-test",
     "pseudo_test": "pseudo test",
 }
-"""Titles of the splits that are the benchmark's machine translations."""
+"""Titles of the benchmark's machine-translated splits."""

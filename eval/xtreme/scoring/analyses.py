@@ -1,7 +1,7 @@
-"""Analyses of predictions in section 5 of Hu et al. (2020), and the published scores beside a submission (table 2).
+"""Analyses of predictions in section 5 of Hu et al. (2020), and the published scores vs. a submission (table 2).
 
-Errors across languages, groups of languages (figure 3), size of Wikipedia (figure 2), tag n-grams that English training
-data have or lack (table 4), and entities in the same way. Training data are read from the data folder of the tasks.
+Errors across languages, groups of languages (figure 3), size of Wikipedia (figure 2), and tag n-grams (table 4) and
+entities by whether they occur in English training data. Training data are read from the data folder of the tasks.
 """
 
 from collections import defaultdict
@@ -37,11 +37,11 @@ from ecsuite.tables.table import Column, Table, name_column, number_column, row_
 Answers = Mapping[str, Mapping[str, tuple[Any, Any]]]
 """Predictions and labels by task and language."""
 TRANSLATIONS = ("xnli", "xquad")
-"""Tasks whose test sets are translations of the English one, and so are parallel."""
+"""Tasks whose test sets are parallel: translations of the English test set."""
 NGRAM_LENGTHS = (3, 4)
 """Lengths of tag n-grams in table 4."""
 LEAST_LANGUAGES = 3
-"""Fewest languages of a correlation."""
+"""Minimum number of languages for a correlation."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,18 +49,18 @@ class Analyses:
     """Analyses of a submission; shares and scores are percent, None if nothing is counted."""
 
     agreement: Mapping[str, Mapping[str, Mapping[str, float | None]]]
-    """Shares right by task and language, of the examples that are right and wrong in English; and the share of
-    equal predictions, of labels."""
+    """Shares of correct examples by task and language, among the examples that are correct or wrong in English; for
+    labels also the share of equal predictions."""
     groups: Mapping[str, Mapping[str, Mapping[str, list[float]]]]
     """Scores by grouping (`family`, `script`), group and task, one per language."""
     wikipedia: Mapping[str, float | None]
     """Pearson's correlation of scores with numbers of articles, by task."""
     articles: Mapping[str, float]
-    """Number of Wikipedia articles by language, as given; empty if not given."""
+    """The user's numbers of Wikipedia articles by language; may be empty."""
     ngrams: Mapping[str, Mapping[str, float | None]]
     """Accuracy by language of tag n-grams that the English training data have (`3 seen`) or lack (`3 unseen`)."""
     entities: Mapping[str, Mapping[str, float | None]]
-    """Share of entities by language that are found, of those that are in the English training data, and others."""
+    """Share of entities found by language, for entities in the English training data and for other entities."""
     scores: Mapping[str, Mapping[str, float]]
     """Scores by task and language."""
 
@@ -117,7 +117,7 @@ class Analyses:
         return tables
 
     def draw(self, *paths: Path) -> None:
-        """Draw scores over sizes of Wikipedia if these are given (figure 2), else by family and script (figure 3).
+        """Draw scores by size of Wikipedia if `articles` is not empty (figure 2), else by family and script (figure 3).
 
         Raises:
             ConfigError: If matplotlib is missing, or a file is not .svg, .pdf or .png.
@@ -167,7 +167,7 @@ def analyse(answers: Answers, tasks: ByTask, data: Path | None, articles: Mappin
         articles: Number of Wikipedia articles by language.
 
     Raises:
-        ConfigError: If examples are missing, malformed or of other lengths than the labels.
+        ConfigError: If examples are missing or malformed, or their lengths differ from the labels'.
     """
     scores = {
         task: {code: main_score(task, metrics) for code, metrics in by_language.items()}
@@ -206,23 +206,23 @@ def read_articles(file: Path) -> dict[str, float]:
         ConfigError: If the file cannot be read or a line is malformed.
     """
     articles = {}
-    for place, line in enumerate(read_lines(file), 1):
+    for line_no, line in enumerate(read_lines(file), 1):
         code, size = columns(
-            line, f"{file}:{place}", (2,), "a language's code, a tab and a number of articles"
+            line, f"{file}:{line_no}", (2,), "a language's code, a tab and a number of articles"
         )
         try:
             articles[code] = float(size)
         except ValueError:
             articles[code] = 0.0
         if not 0 < articles[code] < float("inf"):
-            raise ConfigError(f"{file}:{place}: expected a number of articles above 0, got {shown(size)}")
+            raise ConfigError(f"{file}:{line_no}: expected a number of articles above 0, got {shown(size)}")
     return articles
 
 
 def _agreement(
     task: XtremeTask, by_language: Mapping[str, tuple[Any, Any]]
 ) -> dict[str, dict[str, float | None]]:
-    """Errors in the other languages by whether the same example is right in English."""
+    """Errors in the other languages by whether the same example is correct in English."""
     predicted, right = {}, {}
     for code, (answers, gold) in by_language.items():
         if task.kind == "questions":
@@ -280,7 +280,7 @@ def _entities(by_language: Mapping[str, tuple[Any, Any]], data: Path) -> dict[st
     for code, (answers, gold) in by_language.items():
         lengths = [len(tags) for tags in gold]
         sets = (task.read(data, code, split) for split in ("test", "dev") if task.find(data, code, split))
-        firsts = (each[: len(gold)] for each in sets)  # a reduced preset tests the first ones only
+        firsts = (each[: len(gold)] for each in sets)  # a reduced preset tests only the first examples
         sentences = next((each for each in firsts if [len(one.words) for one in each] == lengths), None)
         if sentences is None:
             raise ConfigError(
@@ -305,7 +305,7 @@ def _correlation(by_language: Mapping[str, float], articles: Mapping[str, float]
 
 
 def _share(right: Iterable[bool]) -> float | None:
-    """Percentage; None of nothing."""
+    """Percentage of true values; None if there are no values."""
     values = list(right)
     return 100 * sum(values) / len(values) if values else None
 
@@ -330,8 +330,8 @@ def _by_language(
         ]
         others[key] = mean(values) if values else None
     rows = [
-        row_of(code, *(points(each[key]) for key in keys), ends_section=place == len(by_language))
-        for place, (code, each) in enumerate(by_language.items(), 1)
+        row_of(code, *(points(each[key]) for key in keys), ends_section=index == len(by_language))
+        for index, (code, each) in enumerate(by_language.items(), 1)
     ]
     rows.append(row_of("mean without en", *(points(others[key]) for key in keys)))
     if ENGLISH in by_language:
@@ -341,7 +341,7 @@ def _by_language(
 
 
 def published_scores() -> dict[str, Any]:
-    """Table 2 of Hu et al. (2020): by model its setting, average and scores by task, those of questions F1 and EM."""
+    """Table 2 of Hu et al. (2020): by model the setting, average, and scores by task (F1 and EM for questions)."""
     scores: dict[str, Any] = packaged_yaml("ecsuite.eval.xtreme.scoring", "published.yaml")
     return scores
 
@@ -350,8 +350,8 @@ def published_table(scores: Mapping[str, float] | None = None) -> Table:
     """Table 2 of Hu et al. (2020).
 
     Args:
-        scores: For a row of own scores: the mean over languages by task; of questions the mean of F1 and exact match,
-            as in the published average.
+        scores: Scores for an additional row: by task the mean over languages, for questions the mean of F1 and exact
+        match, as in the published average.
     """
     rows = []
     for name, entry in published_scores().items():

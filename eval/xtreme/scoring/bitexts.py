@@ -45,11 +45,11 @@ Pair = tuple[str, str]
 _ROUNDING = 1e-6
 """Rounding error of a cosine of 0 in single precision."""
 _ROWS = 256
-"""Queries whose similarities to all candidates are in memory at a time: 0.5 GB for the largest set of BUCC."""
+"""Number of queries whose similarities to all candidates are in memory at once: 0.5 GB for the largest set of BUCC."""
 
 
 def nearest(queries: Embeddings, candidates: Embeddings) -> Ints:
-    """The row of the candidate with the highest cosine for each query, the first of equals, shape (num_queries,).
+    """The row of the candidate with the highest cosine for each query (in a tie the first), shape (num_queries,).
 
     Raises:
         ValueError: If there are no candidates, or widths differ.
@@ -67,8 +67,8 @@ def mine_pairs(
 
     Args:
         sources: Embeddings of one side.
-        targets: Embeddings of the other.
-        num_neighbours: Number of neighbours, at most all.
+        targets: Embeddings of the other side.
+        num_neighbours: Maximum number of neighbours.
 
     Returns:
         Rows of sources, rows of targets and scores of the pairs, shape (num_pairs,) each, by decreasing score. A score
@@ -158,7 +158,7 @@ def _neighbours(queries: Floats, candidates: Floats, num_neighbours: int) -> tup
         block = slice(begin, begin + _ROWS)
         values = queries[block] @ candidates.T  # (rows, num_candidates)
         positions = np.arange(len(values))
-        for rank in range(num_neighbours):  # faster than a partition for a small number; the first of equals
+        for rank in range(num_neighbours):  # faster than a partition for a small number; ties: the first
             best = values.argmax(1)
             rows[block, rank], cosines[block, rank] = best, values[positions, best]
             values[positions, best] = -np.inf
@@ -184,12 +184,12 @@ def _distinct(sentences: Sequence[str]) -> tuple[Ints, NDArray[np.bool_]]:
 
 
 NUMBER = "[0-9]{1,18}"
-"""A row; Python refuses to read numbers of thousands of digits."""
+"""Pattern of a row number; Python rejects numbers of thousands of digits."""
 _LONGEST_CHARACTER_SEQUENCE = 4
 
 
 def partner(path: Path, ending: str) -> Path | None:
-    """The file with the same stem and another ending, plain or compressed; None if there is none."""
+    """The file with the same stem and another suffix, plain or compressed; None if it does not exist."""
     name = path.name
     for packed in ENDINGS[1:]:
         name = name.removesuffix(packed)
@@ -203,7 +203,7 @@ def read_tatoeba(path: Path, english_ending: str, *, is_sorted: bool) -> Bitext:
 
     Args:
         path: The sentences of the language.
-        english_ending: Ending of the English file in the same folder, after the last dot.
+        english_ending: Suffix of the English file in the same folder, after the last dot.
         is_sorted: Whether the English file is already sorted (XTREME), so that gold translations are unknown.
 
     Raises:
@@ -229,7 +229,7 @@ def read_tatoeba(path: Path, english_ending: str, *, is_sorted: bool) -> Bitext:
 
 
 def read_bucc(path: Path) -> Bitext:
-    """Read named sentences of another language and of English, and the gold translations if there are any.
+    """Read named sentences of another language and of English, and the gold translations, if any.
 
     Args:
         path: The sentences of the other language; `.en` and optionally `.gold` are in the same folder.
@@ -259,7 +259,7 @@ def read_bucc(path: Path) -> Bitext:
 def _require_partner(path: Path, ending: str) -> Path:
     other = partner(path, ending)
     if other is None:
-        raise ConfigError(f"{path}: expected a file .{ending} of the same name beside it, found none")
+        raise ConfigError(f"{path}: expected a file .{ending} of the same name in its folder, found none")
     return other
 
 
@@ -275,7 +275,7 @@ def _read_named(path: Path) -> dict[str, str]:
 
 
 def _rows(path: Path | None, expected: str) -> list[tuple[str, str, str]]:
-    """Place and two columns of each line; no lines without a file."""
+    """Location and the two columns of each line; empty without a file."""
     rows = []
     for number, line in enumerate(read_lines(path) if path is not None else (), 1):
         first, second = columns(line, f"{path}:{number}", (2,), expected)
@@ -298,12 +298,12 @@ def _characters(task: XtremeTask, folder: Path) -> Predict:
 
 @dataclass(frozen=True, kw_only=True)
 class Retrieval(XtremeTask):
-    """Translations, found by the states of sentences without training."""
+    """Retrieval of translations by the states of sentences, without training."""
 
     kind = "retrieval"
     group = "retrieval"
     pooling: ClassVar[str] = "mean"
-    """How the states of a sentence become its vector, as in the benchmark's program."""
+    """Pooling of the states of a sentence into a vector, as in the benchmark's program."""
 
     def labels(self, examples: Bitext) -> Any:
         """The gold translations."""
@@ -320,7 +320,7 @@ class Tatoeba(Retrieval):
     main = ("accuracy",)
     baselines = {  # noqa: RUF012
         "characters": _characters,
-        # One is correct, as many as at random on average.
+        # One row is correct, the expected number for random rows.
         "first row": lambda task, folder: lambda bitext: [0] * len(bitext.sources),
     }
 
@@ -366,14 +366,14 @@ class Bucc(Retrieval):
         return partner(path, "gold") is not None
 
     def constant(self, labels: Any) -> Any:
-        """No pair is right in every bitext."""
+        """None: no pair is correct in every bitext."""
         return None
 
     def _metrics(self, language: str, predictions: Any, labels: Any) -> dict[str, float]:
         return set_scores(set(predictions), set(labels))
 
     def read_submission(self, predictions: Path, labels: Path) -> tuple[Any, Any]:
-        """Lines of two names separated by a tab, in any order."""
+        """Read lines of two names separated by a tab, in any order."""
         return _named_pairs(predictions), _named_pairs(labels)
 
 

@@ -1,6 +1,6 @@
 """Evaluate a folder of predictions against a folder of labels, and baselines without a model; their tables and JSON.
 
-The format is that of the benchmark's own program: a folder has one subfolder per task with one file per language:
+The format is the one of the benchmark's own program: a folder has one subfolder per task with one file per language:
 `test-de.tsv`, for questions `test-de.json`, optionally compressed (`.xz`, `.gz`).
 """
 
@@ -45,7 +45,7 @@ LANGUAGE_CHOICES = {
     "all": "every language of a task; a missing one is an error",
     "available": "the languages with predictions and labels",
 }
-"""Which languages are scored."""
+"""Choices of the scored languages."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,7 +55,7 @@ class SubmissionScores:
     tasks: ByTask
     """Metrics by task and language, in the order of the paper's tables; at least one task."""
     chance: ByTask
-    """Metrics at chance level: of the best constant prediction."""
+    """Metrics at chance level: the best constant prediction."""
     unanswered: Mapping[str, Mapping[str, int]]
     """Number of questions without a predicted answer, which count as wrong, by task and language; only if above 0."""
     left_out: tuple[str, ...]
@@ -112,7 +112,7 @@ class SubmissionScores:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The results with the keys of the benchmark's program, and additional ones under `ecsuite`."""
+        """The results with the keys of the benchmark's program, and additional keys under `ecsuite`."""
         additional = {
             "signature": self.signature,
             "gap": {task: both.gap for task, both in self.sides.items()},
@@ -224,7 +224,7 @@ def write_submission(folder: Path, task: XtremeTask, language: str, predictions:
     """Write predictions and labels of a language, as `evaluate` reads them.
 
     Args:
-        folder: Gets the folders `predictions` and `labels`.
+        folder: Parent of the written folders `predictions` and `labels`.
         task: The task.
         language: Code of the language.
         predictions: As for `XtremeTask.score`, or a list of pairs of names.
@@ -267,7 +267,7 @@ PUBLISHED_NOTES = (
 
 
 def published_report() -> Report:
-    """The published scores alone."""
+    """Report of the published scores only."""
     return Report(tables=[published_table()], notes=PUBLISHED_NOTES, data={"published": published_scores()})
 
 

@@ -9,7 +9,7 @@ prefix letter. Later versions of seqeval drop the first character of a tag inste
 
 **Pairs.** XTREME's columns, and files with named columns (XNLI, MultiNLI, PAWS-X). XTREME wrote its files with Python's
 `csv`, which quotes a field that contains a quotation mark and doubles the marks inside; its own programs do not undo
-that on reading. Here it is undone: a field is unquoted if it begins and ends with a quotation mark and all others are
+this on reading. We undo it: a field is unquoted if it begins and ends with a quotation mark and all others are
 doubled. In files written without quoting, only a sentence that is one quotation loses its outer marks. In files with
 named columns, quotation marks are text.
 """
@@ -60,13 +60,13 @@ def span_scores(predicted: Sequence[Sequence[str]], gold: Sequence[Sequence[str]
         ValueError: If the sentences differ in number or in length, or a tag is empty.
     """
     if list(map(len, predicted)) != list(map(len, gold)):
-        raise ValueError("expected as many predicted tags as there are gold tags in every sentence")
+        raise ValueError("expected the same number of predicted and gold tags in every sentence")
     # An `O` after each sentence, so that no span continues into the next one.
     flat_predicted, flat_gold = (
         [tag for sentence in sentences for tag in (*sentence, OUTSIDE)] for sentences in (predicted, gold)
     )
     if "" in flat_predicted or "" in flat_gold:
-        raise ValueError("expected tags, found an empty one")
+        raise ValueError("expected tags, got an empty tag")
     num_tags = len(flat_gold) - len(gold)
     num_equal = sum(map(str.__eq__, flat_predicted, flat_gold)) - len(gold)
     scores = set_scores(spans(flat_predicted), spans(flat_gold))
@@ -102,7 +102,7 @@ _TAG_PRIORITY = {
     "it": "VERB AUX ADV PRON ADP DET INTJ",
 }
 _DEFAULT_TAG_PRIORITY = "VERB NOUN PROPN PRON ADJ NUM ADV INTJ AUX ADP DET PART CCONJ SCONJ X PUNCT"
-"""Order of tags by language: decides between parts of a fused word that are equally near to the root."""
+"""Order of tags by language: breaks ties between parts of a split word that are equally near to the root."""
 
 
 def has_tags(path: Path) -> bool:
@@ -153,9 +153,9 @@ def _word(line: str, location: str, num_columns: int, tags: Collection[str]) -> 
 
 
 def read_conllu(paths: Sequence[Path], language: str) -> list[TaggedSentence]:
-    """Read treebanks as XTREME does: surface words, with a word that is split into parts as one.
+    """Read treebanks as XTREME does: surface words; a word that is split into parts counts as one word.
 
-    Such a fused word gets the tag of its part nearest to the root; of equally near parts, the one that is first in
+    A split word gets the tag of its part nearest to the root; of equally near parts, the tag that comes first in
     XTREME's list for the language. Spaces within a word and zero-width non-joiners are removed; sentences with withheld
     text (all words `_`, except at most one) are skipped.
 
@@ -295,7 +295,7 @@ class Tagging(XtremeTask):
         return span_scores(predictions, labels)
 
     def read_submission(self, predictions: Path, labels: Path) -> tuple[Any, Any]:
-        """One tag per line, an empty line between sentences, which are of equal number and lengths in both files."""
+        """Read one tag per line and an empty line between sentences; number and lengths must be equal in both files."""
         predicted, gold = (list(_tags(file)) for file in (predictions, labels))
         for (line, tags), (gold_line, gold_tags) in zip(predicted, gold, strict=False):
             if len(tags) != len(gold_tags):
@@ -392,8 +392,7 @@ def read_named_pairs(path: Path, labels: Sequence[str], language: str) -> list[T
 def read_translated_pairs(path: Path, labels: Sequence[str]) -> list[TextPair]:
     """Read the benchmark's machine translations: pair, translated pair and label, or translated pair and label.
 
-    The label may be withheld if both pairs are there. Malformed lines, of which the published files have a few, are
-    left out.
+    The label may be withheld if both pairs are given. Malformed lines (a few in the published files) are left out.
 
     Args:
         path: The file.
@@ -449,7 +448,7 @@ def _majority_label(task: XtremeTask, folder: Path) -> Predict:
 
 
 def share_right(predictions: Sequence[Any], labels: Sequence[Any]) -> dict[str, float]:
-    """The share of predictions that are equal to their labels."""
+    """The share of predictions that equal their labels."""
     return {"accuracy": sum(map(operator.eq, predictions, labels)) / len(labels) * 100}
 
 
@@ -492,7 +491,7 @@ class PairTask(XtremeTask):
         return share_right(predictions, labels)
 
     def read_submission(self, predictions: Path, labels: Path) -> tuple[Any, Any]:
-        """One label per line; some predictions may be other text, if a generative model predicted them."""
+        """Read one label per line; predictions of a generative model may be other text."""
         predicted, gold = read_values(predictions, labels, _one_label)
         if not set(self.choices).intersection(predicted):
             raise ConfigError(

@@ -3,8 +3,8 @@
 XQuAD, MLQA and TyDiQA-GoldP use the format, too. Answers are compared by the rules of SQuAD 1.1 for XQuAD and TyDiQA,
 by MLQA's rules by language for MLQA (Rajpurkar et al. 2016, section 6.1; Lewis et al. 2020, and their programs): in
 lower case, without punctuation and articles; F1 is over bags of words. With several correct answers the best one
-counts, separately for each metric. SQuAD's rules are those of English for every language, so a Chinese or Thai answer
-is mostly one word.
+counts, separately for each metric. SQuAD applies its English rules to every language, so a Chinese or Thai answer is
+mostly one word.
 """
 
 import re
@@ -88,7 +88,7 @@ def answer_scores(
         `exact_match` and `f1`, 0 to 100.
 
     Raises:
-        ValueError: If there is no question, or one has no correct answer.
+        ValueError: If there is no question, or a question has no correct answer.
     """
     if not gold:
         raise ValueError("expected questions, found none")
@@ -149,13 +149,13 @@ def _entries(path: Path) -> list[tuple[_Paragraph, _Entry]]:
     try:
         stored = msgspec.convert(parse_json(read_text(path), path), _SquadFile | list[_Article], strict=False)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{path}: not as SQuAD 1.1: {error}") from None
+        raise ConfigError(f"{path}: expected SQuAD 1.1: {error}") from None
     articles = stored.data if isinstance(stored, _SquadFile) else stored
     return [(one, entry) for article in articles for one in article.paragraphs for entry in one.qas]
 
 
 def has_answers(path: Path) -> bool:
-    """Whether the first answer has a text; in XTREME's test files answers are empty. Fast."""
+    """Whether the first answer has a text, as XTREME's test files have empty answers; fast."""
     match = _FIRST_ANSWER.search(read_beginning(path, _NUM_HEADER_BYTES))
     return match is not None and match[1] not in ('"', "")
 
@@ -169,8 +169,8 @@ def read_questions(path: Path, *, prefix: str = "", is_translated: bool = False)
     Args:
         path: The file.
         prefix: Prefix of the ids to read, such as `finnish-`; empty for all.
-        is_translated: Whether questions whose answer is not in its context are left out, as machine translation loses
-            a few, unless they are most.
+        is_translated: Whether to skip questions whose answer is not in the context, as happens in machine translation,
+        unless it is missing in most questions.
 
     Raises:
         ConfigError: If the file cannot be read, is not in this format, or an answer is not in its context.
@@ -182,7 +182,7 @@ def read_questions(path: Path, *, prefix: str = "", is_translated: bool = False)
         name, context = str(entry.id), paragraph.context
         location = f"{path}: question {name}"
         if context is None or entry.question is None:
-            raise ConfigError(f"{location}: expected a question and its context, found one of them")
+            raise ConfigError(f"{location}: expected a question and its context, got only one of them")
         num_seen[name] += 1
         return ExtractiveQuestion(
             id=name if num_seen[name] == 1 else f"{name}-{num_seen[name]}",
@@ -216,7 +216,7 @@ def _words(text: str) -> set[str]:
 
 
 def _overlap(task: XtremeTask, folder: Path) -> Predict:
-    """The sentence of the context that shares most words with the question; the first of equals."""
+    """The sentence of the context that shares most words with the question; in a tie the first."""
 
     def answer(question: ExtractiveQuestion) -> str:
         question_words = _words(question.question)
@@ -245,7 +245,7 @@ class Questions(XtremeTask):
     ending = "json"
 
     rules: Literal["squad", "mlqa"] = "squad"
-    """How answers are compared, see `answer_f1.py`."""
+    """Rules for the comparison of answers, see `answer_scores`."""
 
     def _read(self, form: str, paths: Sequence[Path], language: str) -> list[ExtractiveQuestion]:
         self._words(language)  # raises on an unknown language before the work
@@ -260,7 +260,7 @@ class Questions(XtremeTask):
         return [(question.id, [answer.text for answer in question.answers]) for question in examples]
 
     def constant(self, labels: Any) -> Any:
-        """There is no constant answer."""
+        """None: there is no constant answer."""
         return None
 
     def _metrics(self, language: str, predictions: Any, labels: Any) -> dict[str, float]:
@@ -270,7 +270,7 @@ class Questions(XtremeTask):
         return mlqa_words(language) if self.rules == "mlqa" else squad_words
 
     def read_submission(self, predictions: Path, labels: Path) -> tuple[Any, Any]:
-        """Predictions are a JSON object of answers by question id, labels are SQuAD's JSON."""
+        """Read predictions, a JSON object of answers by question id, and labels, SQuAD's JSON."""
         gold = _read_answers(labels)
         predicted = parse_json(read_text(predictions), predictions)
         if not isinstance(predicted, dict):

@@ -1,8 +1,8 @@
 """A task of XTREME as one object: where its files are, how they are read, and how predictions are scored.
 
 A data folder has one subfolder per task (and `squad`, the training data of xquad and mlqa), with the files of XTREME's
-scripts or those of the tasks' authors, each plain, `.xz` or `.gz`. If there are both, the first with labels is read, as
-XTREME removes the labels from its test files. Examples do not depend on file formats; errors name file and line.
+scripts or of the tasks' authors, each plain, `.xz` or `.gz`. If both exist, the first with labels is read, as XTREME
+removes the labels from its test files. Examples do not depend on file formats; errors name file and line.
 """
 
 from abc import ABC, abstractmethod
@@ -67,7 +67,7 @@ class ExtractiveQuestion:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bitext:
-    """Sentences in two languages, of which some translate each other."""
+    """Sentences in two languages, some of which are translations of each other."""
 
     source_ids: tuple[str, ...]
     """Names of the query sentences; for Tatoeba their rows, "0" and so on."""
@@ -78,7 +78,7 @@ class Bitext:
     targets: tuple[str, ...]
     """The candidate sentences."""
     gold: frozenset[tuple[str, str]] | None
-    """Pairs of names of sentences that translate each other; None if they are withheld."""
+    """Pairs of names of translations; None if they are withheld."""
 
 
 ENGLISH = "en"
@@ -88,9 +88,9 @@ SPLITS = ("train", "dev", "test")
 Metrics = Mapping[str, float]
 """Metrics of one language, 0 to 100."""
 Predict = Callable[[Any], Any]
-"""From examples to predictions for `XtremeTask.score`."""
+"""Function from examples to predictions for `XtremeTask.score`."""
 Fit = Callable[[Any, Path], Predict]
-"""From a task and the data folder to a baseline."""
+"""Function from a task and the data folder to a baseline."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,13 +138,13 @@ class XtremeTask(ABC):
     metrics: ClassVar[tuple[str, ...]]
     """Metrics that the benchmark's program reports."""
     main: ClassVar[tuple[str, ...]]
-    """The metrics whose mean is the task's score; the first is that of the transfer gap."""
+    """The metrics whose mean is the task's score; the first is used for the transfer gap."""
     baselines: ClassVar[Mapping[str, Fit]]
     """Baselines without a model by name, the strongest first: a score below it shows no learning."""
     is_aligned: ClassVar[bool] = True
     """Whether there is one prediction per label, in the same order."""
     ending: ClassVar[str] = "tsv"
-    """Ending of the files of predictions and labels."""
+    """Suffix of the files of predictions and labels."""
 
     name: str
     """Name of its folder in the benchmark."""
@@ -153,20 +153,20 @@ class XtremeTask(ABC):
     short_title: str = ""
     """Name in narrow columns, if the title is too long."""
     languages: tuple[str, ...]
-    """Codes of the test languages; for retrieval those paired with English."""
+    """Codes of the test languages; for retrieval, of the languages paired with English."""
     substitute: str = ""
-    """The task whose training data replace those of this one if they are missing; the output notes this."""
+    """The task whose training data replace missing training data of this task; the output notes this."""
     dev_is_apart: bool = True
     """Whether the test split is independent of the dev split."""
     layouts: tuple[FileLayout, ...]
-    """Layouts of the files, XTREME's own first, except for Tatoeba's, which have no gold translations."""
+    """Layouts of the files, XTREME's own first (except for Tatoeba, where XTREME's has no gold translations)."""
 
     @abstractmethod
     def labels(self, examples: Any) -> Any:
         """The labels of examples, for `score`.
 
         Raises:
-            ValueError: If an example has none.
+            ValueError: If an example has no label.
         """
 
     def choices_in(self, examples: Any) -> tuple[str, ...]:
@@ -187,11 +187,11 @@ class XtremeTask(ABC):
 
     @abstractmethod
     def _read(self, form: str, paths: Sequence[Path], language: str) -> Any:
-        """The examples of files of a format."""
+        """Read the examples of files of a format."""
 
     @abstractmethod
     def _is_labelled(self, form: str, path: Path) -> bool:
-        """Whether files of a format have labels, from the first of them; fast."""
+        """Whether files of a format have labels, judged quickly by the first file."""
 
     @abstractmethod
     def _metrics(self, language: str, predictions: Any, labels: Any) -> dict[str, float]:
@@ -211,7 +211,7 @@ class XtremeTask(ABC):
 
         Raises:
             ConfigError: If MLQA has no such language.
-            ValueError: If there are no labels, or the number of predictions differs from that of labels.
+            ValueError: If there are no labels, or the numbers of predictions and labels differ.
         """
         if not labels:
             raise ValueError(f"{self.title}: expected labels, found none")
@@ -285,7 +285,7 @@ class XtremeTask(ABC):
         return self._read(layout.format, paths, language)
 
     def find(self, folder: Path, language: str, split: str) -> tuple[FileLayout, list[Path]] | None:
-        """The first layout with labels, else the first layout, with its files; None if there are none.
+        """The first layout with labels, else the first layout, with its files; None without files.
 
         Raises:
             ConfigError: If there is no such split, or a file cannot be opened.
@@ -301,7 +301,7 @@ class XtremeTask(ABC):
         return next(labelled, stored[0] if stored else None)
 
     def available(self, folder: Path, split: str) -> tuple[str, ...]:
-        """Languages with a split, labelled or not: those of the task in its order, then other known languages."""
+        """Languages with a split, labelled or not: the task's languages in its order, then other known languages."""
         candidates = dict.fromkeys((*self.languages, *LANGUAGES))
         return tuple(language for language in candidates if self.find(folder, language, split))
 
@@ -315,7 +315,7 @@ class XtremeTask(ABC):
         return stored is not None and self._is_labelled(stored[0].format, stored[1][0])
 
     def _given(self, labels: list[Any]) -> list[Any]:
-        """Labels, none of which may be withheld."""
+        """Return labels; raise if one is withheld."""
         if None in labels:
             raise ValueError(f"{self.title}: example {labels.index(None)} has no label")
         return labels
@@ -326,10 +326,10 @@ Example = TypeVar("Example")
 
 
 def most_of(stored: Iterable[Stored], parse: Callable[[Stored], Example]) -> list[Example]:
-    """Examples without the malformed ones, of which the benchmark's machine translations have a few.
+    """Parse examples, skipping malformed ones (the benchmark's machine translations have a few).
 
     Raises:
-        ConfigError: If most are malformed, as in the file of another task: the first error.
+        ConfigError: If most examples are malformed, as in the file of another task; it is the first error.
     """
     examples: list[Example] = []
     errors: list[ConfigError] = []
@@ -344,7 +344,7 @@ def most_of(stored: Iterable[Stored], parse: Callable[[Stored], Example]) -> lis
 
 
 def most_frequent(labels: Iterable[str]) -> str:
-    """The most frequent label; the first of equals."""
+    """The most frequent label; in a tie the first."""
     return Counter(labels).most_common(1)[0][0]
 
 
@@ -389,7 +389,7 @@ def blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def stripped_lines(file: Path) -> list[str]:
-    """Stripped lines, without empty ones at the end."""
+    """Stripped lines, without empty lines at the end."""
     lines = [line.strip() for line in read_lines(file)]
     while lines and not lines[-1]:
         lines.pop()
@@ -399,7 +399,7 @@ def stripped_lines(file: Path) -> list[str]:
 def read_values(
     predictions: Path, labels: Path, parse: Callable[[str, str], Any]
 ) -> tuple[list[Any], list[Any]]:
-    """One value per line of both files, the same number in each; `parse` gets a line and its location."""
+    """Read one value per line of two files of equal length; `parse` gets a line and its location."""
     predicted, gold = (
         [parse(line, f"{file}:{number}") for number, line in enumerate(stripped_lines(file), 1)]
         for file in (predictions, labels)

@@ -34,7 +34,7 @@ METRIC_TITLES = {"accuracy": "accuracy", "f1": "F1", "exact_match": "EM"}
 MINED = "bucc2018"
 """The retrieval task in which most sentences have no translation, so pairs are mined."""
 OF_AVERAGE_GAP = ("xnli", "pawsx", "xquad", "mlqa", "tydiqa")
-"""The tasks over which the paper averages the gap (table 3)."""
+"""Tasks over which the paper averages the gap (table 3)."""
 
 ByLanguage = Mapping[str, Metrics]
 ByTask = Mapping[str, ByLanguage]
@@ -47,13 +47,13 @@ class EnglishVsOthers:
     english: float | None = None
     """Score in English, the training language; None if it was not tested."""
     others: float | None = None
-    """Mean score of the other languages; None if there are none."""
+    """Mean score of the other languages; None without other languages."""
 
     @property
     def gap(self) -> float | None:
         """Transfer gap: English minus the mean of the others (section 4.3, table 3); None if one is missing.
 
-        0 is no loss. It is also about 0 at chance level, so it must be read together with the scores.
+        A gap of 0 is no loss. It is also about 0 at chance level, so read it together with the scores.
         """
         return None if self.english is None or self.others is None else self.english - self.others
 
@@ -75,7 +75,7 @@ def task_score(task: str, by_language: ByLanguage) -> float:
 
 
 def group_scores(scores: Mapping[str, float]) -> dict[str, float]:
-    """The means over all nine tasks, as `all_task`, and over those of each group; only groups with all their scores."""
+    """The means over all nine tasks, as `all_task`, and over the tasks of each group; only groups with all scores."""
     groups: dict[str, list[str]] = {"all_task": list(TASKS)}
     for task in TASKS.values():
         groups.setdefault(task.group, []).append(task.name)
@@ -133,6 +133,6 @@ def points(value: float | None) -> Cell:
 
 
 def num_languages(task: XtremeTask, codes: Collection[str]) -> str:
-    """How many languages of a task were scored, such as 33 or 31/33."""
+    """Number of scored languages of a task, such as 33 or 31/33."""
     whole = len(task.languages)
     return str(len(codes)) if set(codes) >= set(task.languages) else f"{len(codes)}/{whole}"

@@ -79,9 +79,9 @@ def test_an_undefined_measure_is_not_0():
     changed = rows(lambda name, figures: figures | ({"cbm": None} if name == "thing_gs" else {}), seeds=2)
     unknown = [finding for finding in check_findings(changed) if finding.holds is None]
     assert [str(finding) for finding in unknown] == [
-        "NOT KNOWN (it does in 0 of 2 seeds, 2 not known): THING, l=1: QT has a better match than GS "
+        "UNKNOWN (it does in 0 of 2 seeds, 2 unknown): THING, l=1: QT has a better match than GS "
         "(cbm 0.730 against none)",
-        "NOT KNOWN (it does in 0 of 2 seeds, 2 not known): THING, GS: the match falls from rules of one pair to rules "
+        "UNKNOWN (it does in 0 of 2 seeds, 2 unknown): THING, GS: the match falls from rules of one pair to rules "
         "of four (cbm none against 0.240)",
     ]
 
@@ -92,9 +92,7 @@ def test_a_seed_that_failed_is_not_known():
         for row in rows(seeds=2)
     ]
     line = str(check_findings(measured)[0])
-    assert line.startswith(
-        "holds, in 1 of 2 seeds, 1 not known: SHAPE, l=1: QT is at least as accurate as GS"
-    )
+    assert line.startswith("holds, in 1 of 2 seeds, 1 unknown: SHAPE, l=1: QT is at least as accurate as GS")
 
 
 def test_every_pair_of_rows_of_equal_settings_is_checked():

@@ -127,4 +127,7 @@ def test_rows_are_a_sweep(ecsuite):
     assert (code, err) == (2, "mine.yaml:7: published: not read by `ecsuite sweep`; read by `ecsuite cbm`\n")
     Path("mine.yaml").write_text(text + "vary: {channel.vocab_size: [5]}\n")
     code, _, err = ecsuite("sweep", "mine.yaml")
-    assert (code, err) == (2, "mine.yaml:7: vary: not read beside rows; each row has its own base and set\n")
+    assert (code, err) == (
+        2,
+        "mine.yaml:7: vary: not allowed together with rows; each row has its own base and set\n",
+    )

@@ -60,7 +60,7 @@ def test_table_1_fits_into_80_columns_with_the_paper_s_rows_below_ours():
     ]  # fmt: skip
     assert found.notes[0].startswith("means, ± standard deviation; seeds 1, 2, 3; chance level of acc: 0.50.")
     assert "shape_gs: time limit reached before the last epoch, seed 2." in found.notes
-    assert "12.0 minutes of training in total; cbm|v:1" in found.notes
+    assert "12 min of training in total; cbm|v:1" in found.notes
     assert len(found.data["findings"]) == 9 and len(found.data["rows"]) == 8
 
 

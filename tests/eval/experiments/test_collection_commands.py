@@ -98,7 +98,7 @@ def test_where_jobs_run_is_no_option_of_few_corpora(ecsuite, paths):
     ("arguments", "message"),
     [
         (["none.json"], "none.json: no such file or folder of results"),
-        (["few.json"], "correlations need at least 5 corpora that are not of one game, got 1"),
+        (["few.json"], "correlations: expected at least 5 corpora of different games, got 1"),
         (
             ["few.json", "--plot", "a.gif"],
             "a.gif: expected the name of a picture, ending in .svg, .pdf, .png",

@@ -149,7 +149,7 @@ def test_a_corpus_that_changes_meanwhile_is_not_scored(collection, tmp_path):
     [member] = members_of(collection[:1])
     job = job_of(member, "has")
     collection[0].write_text("[1]\n[2]\n")
-    with pytest.raises(ConfigError, match="changed while it was to be scored"):
+    with pytest.raises(ConfigError, match="changed during scoring"):
         score_messages(**job.inputs, context=Context(scratch=tmp_path))
 
 

@@ -262,7 +262,7 @@ def test_scores_of_different_sizes_are_named(collection):
         line == "Depend on the sizes of corpora, which differ: a." for line in correlation_report(found).notes
     )
     lines = correlation_report(correlate(collection(corpora), given=[])).notes
-    assert any("--given num_messages holds them fixed: a." in line for line in lines)
+    assert any("--given num_messages controls for them: a." in line for line in lines)
 
 
 def test_the_picture_has_a_cell_for_each_pair(collection, tmp_path):

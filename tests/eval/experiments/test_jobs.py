@@ -18,7 +18,7 @@ def test_a_kept_result_writes_no_file_but_those_of_a_run(tmp_path, name):
     """One of a store that others filled could have written code where it is found by the next import."""
     arrays = tmp_path / "arrays.safetensors"
     save_file({name: np.frombuffer(b"text", dtype=np.uint8)}, arrays)
-    with pytest.raises(DamagedError, match="which is no file of a run"):
+    with pytest.raises(DamagedError, match="expected files of a run, got"):
         unpack(arrays, tmp_path / "in" / "here")
     assert {file.name for file in tmp_path.rglob("*")} == {"arrays.safetensors", "in", "here"}
 

@@ -48,7 +48,7 @@ def test_of_many_runs_some_lines_are_shown(runs):
     assert text.startswith("8 of 8 runs done, 0 running, mean accuracy 100.0%\n")
     assert text.count("\n") == MOST_ENDED
     text = ProgressText(lambda: runs).text({}, {run.training: "a: b" for run in runs})
-    assert text.endswith("\n  and 2 more that run") and text.count("\n") == MOST_RUNNING + 1
+    assert text.endswith("\n  and 2 more running") and text.count("\n") == MOST_RUNNING + 1
 
 
 def test_a_pruned_run_has_ended_without_scores(runs):

@@ -171,12 +171,12 @@ def test_settings_that_cannot_be_combined_are_failed_trials(searched, small):
         ({"over": {"channel.vocab_siz": [5, 6]}}, "unknown key 'channel.vocab_siz'"),
         ({"over": {"channel.vocab_size": [3, -1]}}, "sweep: search.over: 2 of 2 combinations (channel.vocab_size=-1)"),
         ({"over": {}}, "search.over: expected at least one setting"),
-        ({"over": {"training.seed": [1, 2]}}, "seeds have a key of their own"),
+        ({"over": {"training.seed": [1, 2]}}, "use the key `seeds` of the study"),
         ({"trials": 0}, "sweep: search: trials: "),
-        ({"method": "grid"}, "sweep: search.method: a grid is the key `vary`, without search"),
+        ({"method": "grid"}, "sweep: search.method: for a grid, use `vary` instead of search"),
         ({"minimise": "loss"}, "expected one of maximise and minimise"),
         ({"maximise": "topsym"}, "unknown figure in sweep: search.maximise 'topsym'; did you mean 'topsim'?"),
-        ({"prune": "median"}, "topsim is not measured during training; set: {evaluation.metrics: [topsim]}"),
+        ({"prune": "median"}, "topsim is not measured during training; add set: {evaluation.metrics: [topsim]}"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_before_anything_runs(small, change, message):
@@ -188,7 +188,7 @@ def test_mistakes_are_told_before_anything_runs(small, change, message):
 
 def test_a_search_is_instead_of_a_grid(small, tmp_path):
     search = {"over": OVER, "trials": 5, "maximise": "topsim"}
-    with pytest.raises(ConfigError, match="sweep: vary: not read beside search"):
+    with pytest.raises(ConfigError, match="sweep: vary: not allowed together with search"):
         load_study({**small, "search": search}, device="cpu")
     file = tmp_path / "mine.yaml"
     file.write_text(
@@ -216,7 +216,9 @@ def test_ranges_are_drawn_within_their_bounds_and_the_first_draws_stay(small):
         1,
         9,
     ]
-    with pytest.raises(ConfigError, match=r"sweep: vary: optimizer.lr: a range is drawn from.*random: 20"):
+    with pytest.raises(
+        ConfigError, match=r"sweep: vary: optimizer.lr: a range needs the number of draws.*random: 20"
+    ):
         load_study(small, device="cpu")
 
 

@@ -139,7 +139,7 @@ def test_targets_of_a_folder_are_those_of_the_paper_and_its_texts_are_sources():
     assert not next(source for source in study.sources if source.name == "French").missing
     (folder / "da.txt").unlink()
     (folder / "eu.txt").unlink()
-    with pytest.raises(ConfigError, match=r"--targets texts: expected some of da\.txt\.gz"):
+    with pytest.raises(ConfigError, match=r"--targets texts: expected at least one of da\.txt\.gz"):
         load(files=PaperFiles(targets=folder))
 
 

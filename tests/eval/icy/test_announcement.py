@@ -39,7 +39,7 @@ def test_the_time_is_that_of_the_updates(monkeypatch, tmp_path):
     lines = Icy().announce(chosen, Runner(folder=tmp_path, num_workers=2))
     assert lines[0] == (
         "1 model x 3 grammars x 2 seeds: 6 runs, all to train, about 13 min with 2 processes; "
-        f"each is kept in {tmp_path} as it ends"
+        f"each is saved in {tmp_path} when it ends"
     )
     assert lines[1].startswith(
         "HOL: expected not to be learnt; such a run ends at 20 times the updates of CONCAT"

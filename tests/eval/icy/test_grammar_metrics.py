@@ -155,7 +155,7 @@ def test_a_missing_bar_is_not_a_bar_of_zero(study, tmp_path):
         GrammarMetrics().draw(study.study, rows, tmp_path / f"{name}.svg")
     bars, none = ((tmp_path / f"{name}.svg").read_text() for name in ("bars", "undefined"))
     assert "<!-- none -->" in none and "<!-- none -->" not in bars
-    assert "<!-- tre7 -->" in bars and "<!-- score, 0 to 1 -->" in bars and "<!-- Small grammars -->" in bars
+    assert "<!-- tre7 -->" in bars and "<!-- score, 0 to 1 -->" in bars and "<dc:title>Small grammars" in bars
 
 
 @pytest.mark.parametrize(

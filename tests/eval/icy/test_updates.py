@@ -42,7 +42,7 @@ def test_runs_of_graphs_end_as_those_without_graphs(monkeypatch, model, fewest, 
     """At different updates, two of them at once, and one whose weights are not finite from an update on."""
     for name in ("NUM_CALLS_BEFORE", "NUM_CALLS_BEFORE_GRAPH"):
         monkeypatch.setattr(recording, name, 1)
-    monkeypatch.setattr(acquisition, "FEWEST", fewest)
+    monkeypatch.setattr(acquisition, "MAX_UNDROPPED", fewest)
     runs = [
         TrainingRun(grammar="concat", seed=seed, cap=cap) for seed, cap in enumerate((12, 4, 99, 5, 5, 9))
     ]

@@ -187,7 +187,7 @@ HARMS = {
     "an empty folder": (lambda folder: [file.unlink() for file in folder.iterdir()], "cannot be loaded: "),
     "no tokenizer": (  # version 4 of transformers refuses it itself
         no_tokenizer,
-        "(expected a tokenizer beside the weights, found none|cannot be loaded: Can't load tokenizer)",
+        "(expected a tokenizer next to the weights, found none|cannot be loaded: Can't load tokenizer)",
     ),
 }
 

@@ -151,8 +151,8 @@ def test_a_checkpoint_that_cannot_be_used_is_noted(checkpoint, damage):
     assert torch.equal(trained(checkpoint, batches=after, lr=lr), trained(lr=lr))
     assert len(after) == NUM_UPDATES
     (note,) = NOTES
-    assert "not a usable checkpoint (" in note and note.endswith("); the training starts anew")
-    assert "another" not in damage or "(it is of another training)" in note
+    assert "not a usable checkpoint (" in note and note.endswith("); the training starts again")
+    assert "another" not in damage or "(it belongs to another training)" in note
     assert "checksum" not in damage or damage in note
 
 
@@ -161,7 +161,7 @@ def without(*names):
 
 
 OF_ANOTHER_VERSION = {
-    "it is of another version of torch": lambda tensors, values: values.update(torch="1.0"),
+    "it was written by another version of torch": lambda tensors, values: values.update(torch="1.0"),
     "parameter.0 does not fit this training": without("parameter.0"),
     "parameter.1 does not fit this training": lambda tensors, values: tensors.update(
         {"parameter.1": torch.zeros(7)}
@@ -169,9 +169,9 @@ OF_ANOTHER_VERSION = {
     "optimizer.0.exp_avg does not fit this training": lambda tensors, values: tensors.update(
         {"optimizer.0.exp_avg": torch.zeros(2)}
     ),
-    "it is not whole": without("now.0"),
-    " it is not whole": without("counts"),
-    "it is not whole ": lambda tensors, values: values.update(counts="abc"),
+    "it is incomplete": without("now.0"),
+    " it is incomplete": without("counts"),
+    "it is incomplete ": lambda tensors, values: values.update(counts="abc"),
 }
 
 
@@ -187,7 +187,7 @@ def test_a_checkpoint_with_another_content_is_noted(checkpoint, reason):
     assert torch.equal(trained(checkpoint, batches=after), trained())
     assert len(after) == NUM_UPDATES
     (note,) = NOTES
-    assert f"not a usable checkpoint ({reason.strip()}); the training starts anew" in note
+    assert f"not a usable checkpoint ({reason.strip()}); the training starts again" in note
 
 
 def test_large_states_are_saved_less_often(tmp_path, monkeypatch):

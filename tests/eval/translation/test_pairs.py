@@ -44,7 +44,7 @@ EXPECTED = "expected a source, a tab and a target, found"
         (
             "a.tsv",
             b"".join(b"hello\t%d\n" % number for number in range(30)),
-            ": expected training pairs, found only pairs that share a sentence with held-out ones",
+            ": expected training pairs, found only pairs that share a sentence with held-out pairs",
         ),
     ],
 )

@@ -168,7 +168,7 @@ def test_the_published_baseline():
 @pytest.mark.parametrize(
     ("results", "baseline", "message"),
     [
-        ([], None, "no XferBench result: expected at least one"),
+        ([], None, "expected at least one XferBench result, got none"),
         (
             [of_gaps("a", [0.0]), of_gaps("b", [0.0], FULL)],
             None,

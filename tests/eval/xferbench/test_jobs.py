@@ -234,5 +234,5 @@ def test_a_text_that_changes_before_it_is_tokenised_is_not_kept_as_the_former(st
     file.write_text("a text\n")
     jobs = plan(study_of(texts=[TextFile("da", file)]))
     file.write_text("another text\n")
-    with pytest.raises(ConfigError, match="has changed while it was in use"):
+    with pytest.raises(ConfigError, match="has changed during the run"):
         Runner(folder=tmp_path / "kept").run([jobs[0, "da"].inputs["tokens"]])

@@ -42,7 +42,7 @@ NO_DOCUMENT = ":2: expected a JSON string, or an object with a string as"
     [
         (None, ": no such folder of target texts"),
         ({}, ": expected target texts such as da.txt or da.txt.gz, found none"),
-        ({"da.txt": b"a", "da.txt.gz": b""}, ": two files named da: expected one"),
+        ({"da.txt": b"a", "da.txt.gz": b""}, ": expected one file named da, got several"),
         ({"da.txt": b"fine\nnot \xff fine\n"}, "/da.txt:2: not UTF-8: byte 0xff"),
         ({"da.txt.gz": gzip.compress(b"text " * 1000)[:-20]}, "/da.txt.gz: cannot be read: "),
         *(
@@ -128,9 +128,7 @@ def test_a_text_that_changes_while_it_is_in_use_is_refused(tmp_path, monkeypatch
     monkeypatch.chdir("/")  # workers may be elsewhere
     assert text.documents() == ["one", "two"]
     file.write_text("one\nthree\n")
-    with pytest.raises(
-        ConfigError, match=r"da\.txt: has changed while it was in use: run the same command again"
-    ):
+    with pytest.raises(ConfigError, match=r"da\.txt: has changed during the run: run the same command again"):
         text.documents()
 
 

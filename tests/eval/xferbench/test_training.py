@@ -99,4 +99,4 @@ def test_a_score_says_that_its_models_were_not_compiled(study_of, monkeypatch):
     monkeypatch.setattr(module, "compile_if_wide", lambda *_: "RuntimeError: no compiler")
     study = study_of()
     warning = report(study, measure(study, Runner())).details["warning"]
-    assert warning == "torch could not compile the models, which took longer (RuntimeError: no compiler)"
+    assert warning == "torch could not compile the models, so training was slower (RuntimeError: no compiler)"

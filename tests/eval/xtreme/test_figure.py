@@ -69,5 +69,5 @@ def test_the_same_result_gives_the_same_file(make_result, tmp_path):
 
 
 def test_another_suffix_is_refused(make_result, tmp_path):
-    with pytest.raises(ConfigError, match=r"expected the name of a picture, ending in \.svg or \.png"):
+    with pytest.raises(ConfigError, match=r"expected the name of a picture, ending in \.svg, \.pdf, \.png"):
         draw(make_result(level), tmp_path / "a.gif")

@@ -22,7 +22,7 @@ def test_a_model_of_a_folder_is_known_by_its_files(tiny_bert, tmp_path):
 def test_a_model_that_has_changed_is_refused(tiny_bert):
     found = PublishedModel(name=str(tiny_bert)).identified()
     (tiny_bert / "notes.txt").write_text("changed")
-    with pytest.raises(ConfigError, match="has changed while it was in use"):
+    with pytest.raises(ConfigError, match="has changed during the run"):
         found.load()
 
 

@@ -172,7 +172,7 @@ def test_logits_of_each_row_are_required(letters):
 
 
 def test_a_row_without_room_is_refused(letters):
-    message = "expected room for a question and its context in a row, got rows of 3 sub-words"
+    message = "expected rows with space for a question and its context, got rows of 3 sub-words"
     with pytest.raises(ConfigError, match=message):
         question_rows([ask("a")], letters, 3)
 

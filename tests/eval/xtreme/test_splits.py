@@ -199,9 +199,7 @@ def test_examples_that_have_changed_are_refused(write_data):
     data = write_data("udpos")
     found = find_examples(data, "udpos", "en", "train", is_zero_shot=True)
     (data / "udpos" / "train-en.tsv").write_text("other\tDET\n")
-    with pytest.raises(
-        ConfigError, match="the set of examples of udpos in 'en' has changed while it was in use"
-    ):
+    with pytest.raises(ConfigError, match="the set of examples of udpos in 'en' has changed during the run"):
         found.read()
 
 

@@ -53,7 +53,7 @@ def test_a_text_of_a_folder(tmp_path, write_data):
     assert find_text("ru", data, folder) == text
     (folder / "ru.txt").write_text("vtoraja\nodna stroka.\n")
     assert find_text("ru", data, folder).digest != text.digest
-    with pytest.raises(ConfigError, match="text in 'ru' has changed while it was in use"):
+    with pytest.raises(ConfigError, match="text in 'ru' has changed during the run"):
         text.read()
     with pytest.raises(ConfigError) as raised:
         find_text("eu", data, folder)

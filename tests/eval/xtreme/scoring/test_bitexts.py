@@ -61,7 +61,7 @@ def test_named_sentences_and_their_gold(tmp_path):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ({"xx": "a\n"}, "xx-en.xx: expected a file .en of the same name beside it, found none"),
+        ({"xx": "a\n"}, "xx-en.xx: expected a file .en of the same name in its folder, found none"),
         ({"xx": "a\nb\n", "en": "a\n"}, "xx-en.xx: expected 1 lines as in xx-en.en, found 2"),
         ({"xx": "", "en": ""}, "xx-en.xx: expected sentences, found none"),
     ],
@@ -75,7 +75,7 @@ def test_errors_in_tatoeba_files(tmp_path, texts, message):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ({"xx": "1\ta\n"}, "xx-en.xx: expected a file .en of the same name beside it, found none"),
+        ({"xx": "1\ta\n"}, "xx-en.xx: expected a file .en of the same name in its folder, found none"),
         ({"xx": "1\ta\n2 b\n"}, "xx-en.xx:2: expected a name, a tab and a sentence, found 1 column"),
         ({"xx": "1\ta\n1\tb\n"}, "xx-en.xx:2: expected unique names, found '1' again"),
         ({"xx": "1\ta\n", "en": ""}, "xx-en.en: expected sentences, found none"),

@@ -93,17 +93,17 @@ def squad(context="c", **question):
         ('{"data":\n[}', "2: not JSON: Expecting value at column 2"),
         ("[" * 100_000, "not JSON: nesting that is too deep"),
         (squad(id=8, question="\ud800"), "not JSON: a lone surrogate"),
-        ('{"data": 3}', "not as SQuAD 1.1: Expected `array`, got `int` - at `$.data`"),
-        ("{}", "not as SQuAD 1.1: Object missing required field `data`"),
+        ('{"data": 3}', "expected SQuAD 1.1: Expected `array`, got `int` - at `$.data`"),
+        ("{}", "expected SQuAD 1.1: Object missing required field `data`"),
         ('{"data": []}', "expected questions, found none"),
         (squad(3, id=8, question="q"),
-         "not as SQuAD 1.1: Expected `str | null`, got `int` - at `$.data[0].paragraphs[0].context`"),
+         "expected SQuAD 1.1: Expected `str | null`, got `int` - at `$.data[0].paragraphs[0].context`"),
         (squad(id=8),
-         "question 8: expected a question and its context, found one of them"),
+         "question 8: expected a question and its context, got only one of them"),
         (squad(id=8, question="q", answers=[{"text": "c", "answer_start": "x"}]),
-         "not as SQuAD 1.1: Expected `int`, got `str` - at `$.data[0].paragraphs[0].qas[0].answers[0].answer_start`"),
+         "expected SQuAD 1.1: Expected `int`, got `str` - at `$.data[0].paragraphs[0].qas[0].answers[0].answer_start`"),
         (squad(id=8, question="q", answers=[{"text": "c", "answer_start": 0}]).replace(" 0}", " 1e400}"),
-         "not as SQuAD 1.1: Expected `int`, got `float`"
+         "expected SQuAD 1.1: Expected `int`, got `float`"
          " - at `$.data[0].paragraphs[0].qas[0].answers[0].answer_start`"),
     ],
 )  # fmt: skip

@@ -62,9 +62,7 @@ def test_precision_and_recall_are_symmetric():
 
 def test_sizes_must_agree():
     for predicted in ([["NOUN"]], [["NOUN"], ["NOUN", "NOUN"]]):
-        with pytest.raises(
-            ValueError, match="as many predicted tags as there are gold tags in every sentence"
-        ):
+        with pytest.raises(ValueError, match="the same number of predicted and gold tags in every sentence"):
             span_scores(predicted, [["NOUN"], ["VERB"]])
-    with pytest.raises(ValueError, match="found an empty one"):
+    with pytest.raises(ValueError, match="got an empty tag"):
         span_scores([[""]], [["NOUN"]])

@@ -98,7 +98,7 @@ def test_answers(read):
         ("xquad", '{"q": 1}', squad(q="a"), "predicted: question q: expected a string as answer, got 1"),
         ("xquad", '{"q": "", "r": ""}', squad(q="a"), "predicted: 1 of 2 questions are not in right, such as r"),
         ("xquad", "{}", "[]", "right: expected questions, the file has none"),
-        ("xquad", "{}", '{"version": 1}', "right: not as SQuAD 1.1: Object missing required field `data`"),
+        ("xquad", "{}", '{"version": 1}', "right: expected SQuAD 1.1: Object missing required field `data`"),
         ("xquad", "{}", entry(id="q"), "right: question q: expected at least one answer with a text"),
         ("xquad", "{}", entry(id="q", answers=[]), "right: question q: expected at least one answer with a text"),
         ("xquad", "[" * 100000, squad(q="a"), "predicted: not JSON: nesting that is too deep"),
