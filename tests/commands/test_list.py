@@ -94,7 +94,7 @@ def test_a_game_is_told_in_twenty_lines_with_one_round(ecsuite, as_json):
         "objects of 2 attributes of 4 values. The sender sees the target; the receiver"
     )
     assert facts["said"].startswith("5 symbols, up to 3 per message")
-    assert facts["asked"].startswith("Identify the one target among the candidates.")
+    assert facts["asked"].startswith("Identify the target among the candidates.")
     assert facts["chance"].startswith("accuracy 0.25: ") and facts["trained"].startswith("512 steps")
     assert [line.split()[0] for line in details["round"][1:]] == ["target", *["distractor"] * 3]
 

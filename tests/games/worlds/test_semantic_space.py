@@ -42,5 +42,5 @@ def test_the_corpus_names_every_meaning_once(table):
 
 
 def test_a_space_of_a_corpus_is_no_world():
-    with pytest.raises(ConfigError, match="those of a corpus"):
+    with pytest.raises(ConfigError, match="need a corpus"):
         world("attributes")
