@@ -109,7 +109,7 @@ def test_metrics_without_correlations_say_why(collection):
     found = correlate(collection(known_corpora(same=np.ones(NUMBER), never=nothing, few=few)))
     assert found.left_out == {
         "same": "the same for all sources",
-        "few": "defined for 3 of 40 sources, expected at least 5",
+        "few": "defined for 3 of 40 sources with all variables, got 5",
     }
     assert "same" not in found.metrics
     lines = correlation_report(found).notes
@@ -123,7 +123,7 @@ def test_pairs_that_are_never_defined_together_say_so(collection):
     found = correlate(collection(known_corpora(first=first, second=second)))
     each = pair(found, "first", "second").plain
     assert (each.num_sources, each.value) == (0, None)
-    assert each.reason == "defined together for 0 sources, expected at least 5"
+    assert each.reason == "expected at least 5 sources with all variables, got 0"
     assert pair(found, "first", "a").plain.num_sources == 20
 
 
