@@ -199,7 +199,7 @@ def _recurs(units: MorphemeUnits, whole: Ints) -> NDArray[np.bool_]:
 _ROUNDING = 1e-9
 """Differences between weights, in bits, that count as ties."""
 FALSE_SHARE = 0.2
-"""Maximum share of selected pairs that are expected by chance."""
+"""Maximum share of selected pairs that are expected without structure."""
 _KEPT = 0.7
 """Share of selectable pairs below which the others are dropped, to save time."""
 _LOOKED_AT = 100
@@ -374,7 +374,7 @@ def _p_value(weight: float, highest: Floats) -> float:
 
 
 def _least(weights: Floats, by_chance: Floats, shuffles: int, *, is_first: bool) -> float:
-    """Lowest weight with at most `FALSE_SHARE` of the pairs above it expected by chance; infinite if none has it."""
+    """Lowest weight of pairs of which at most `FALSE_SHARE` are expected without structure; infinite without any."""
     highest = by_chance.max(initial=0.0) + _ROUNDING
     if not len(weights) or (is_first and weights.max() <= highest):
         return np.inf

@@ -85,7 +85,7 @@ def read_evaluations(folder: Path) -> list[Evaluation]:
     log = evaluations(file.read_bytes() if file.is_file() else b"", str(file))
     log = [evaluation for evaluation in log if evaluation.stopped != "diverged"]
     if not log:
-        raise ConfigError(f"{folder}: no evaluation yet: wait for the first one")
+        raise ConfigError(f"{folder}: no evaluation yet")
     return log
 
 

@@ -30,4 +30,4 @@ def test_equal_to_the_last_bit():
 
 def test_a_metric_of_runs_is_refused_in_one_line(ecsuite):
     code, out, err = ecsuite("check", "rsa", "--kind", "metric")
-    assert code == 2 and out == "" and "needs the agents of a run" in err and err.count("\n") == 1
+    assert code == 2 and out == "" and "asks the agents of a run" in err and err.count("\n") == 1

@@ -109,7 +109,7 @@ def test_metrics_without_correlations_say_why(collection):
     found = correlate(collection(known_corpora(same=np.ones(NUMBER), never=nothing, few=few)))
     assert found.left_out == {
         "same": "the same for all sources",
-        "few": "defined for 3 of 40 sources with all variables, got 5",
+        "few": "defined for 3 of 40 sources, expected at least 5",
     }
     assert "same" not in found.metrics
     lines = correlation_report(found).notes

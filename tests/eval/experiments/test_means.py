@@ -301,7 +301,7 @@ def test_an_edited_config_is_not_used(tmp_path):
         ("sweep.json", "[]", "not a sweep file"),
         ("config.yaml", "a: [", "not YAML"),
         ("config.yaml", "- 1", "can't be read as a run folder"),
-        ("other.txt", "", "no run, corpus or scores in it"),
+        ("other.txt", "", "no run, corpus or scores"),
     ],
 )
 def test_damaged_files_are_one_line(tmp_path, name, text, message):
@@ -322,7 +322,7 @@ def test_damaged_files_are_one_line(tmp_path, name, text, message):
                 {"channel.noise.kind": "deletion", "evaluation.noise": True},
                 {"channel.noise": "erasure", "evaluation.noise": False},
             ),
-            "of some runs with the noise",
+            "some runs with the noise",
         ),
         (({"channel.noise": None},), None),
     ],

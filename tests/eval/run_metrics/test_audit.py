@@ -204,7 +204,7 @@ def test_the_table_the_picture_and_what_is_refused(ecsuite, tmp_path, monkeypatc
     code, out, err = ecsuite("audit", "run", "--episodes", "8", "--plot", "a.svg")
     assert (code, err) == (0, "") and "swapped" in out and (tmp_path / "a.svg").is_file()
     assert (
-        "play.broadcasts=heard" in out and "see everything get 0.9733 an episode" in out
+        "play.broadcasts=heard" in out and "see everything get 0.9733 per episode" in out
     )  # 1 - 0.02 * 4 / 3
     code, out, err = ecsuite("audit", "run", "--episodes", "4")
     assert code == 2 and "8" in err and err.count("\n") == 1
