@@ -216,7 +216,7 @@ def test_an_experiment_may_be_changed(run, folder):
             "metric: expected the name of a metric, or a list of names; got 3",
         ),
         (lambda run: ec.compare(metric="topsim"), "no topsim score: expected at least one"),
-        (lambda run: ec.compare(), "no score that two of them have"),
+        (lambda run: ec.compare(), "no score occurs in two of the sources"),
         (lambda run: ec.icy(), "models: expected at least one"),
         (lambda run: ec.icy(3), "models: expected a name or a list of names, got 3"),
         (lambda run: ec.icy("lstn"), "unknown sender 'lstn'; did you mean 'lstm'"),
@@ -247,7 +247,7 @@ def test_an_experiment_may_be_changed(run, folder):
         (lambda run: ec.report(run, base=3), "base: expected settings such as channel.kind=gumbel"),
         (
             lambda run: ec.verify(run, metrics="topsim"),
-            "metrics: expected ./mine.py:my_metric, one of your own, got 'topsim'",
+            "metrics: expected your own metric, ./mine.py:my_metric, got 'topsim'",
         ),
         (lambda run: ec.verify(run, targets=3), "targets: expected a folder; got 3"),
         (
@@ -310,7 +310,7 @@ def test_corpora_in_python_are_compared_at_one_size():
         [{"first": parts[0], "second": parts[1]}],
         [ec.score(parts[1], ["posdis", "ami"]), parts[0]],
     ):
-        assert "at 30 messages, 50 draws from larger corpora" in str(ec.compare(*sources, metric="posdis"))
+        assert "at 30 messages, 50 subsamples of larger corpora" in str(ec.compare(*sources, metric="posdis"))
     assert "not comparable" not in str(ec.compare(*parts))
     with pytest.raises(ConfigError, match="unknown option of compare 'metrics'; did you mean 'metric'"):
         ec.compare(*parts, metrics=["posdis"])

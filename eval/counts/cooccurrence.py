@@ -1,4 +1,4 @@
-"""Words and concepts: how often each occurs in each sample, and with which others."""
+"""Words and concepts: counts in each sample, and co-occurrences."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,13 +26,13 @@ NO_CONCEPTS = "the corpus has neither attribute values nor concepts"
 
 
 _BLOCK = 1 << 16
-"""Rows taken at once."""
+"""Rows in a block."""
 _MOST_PAIRS = 1 << 22
-"""Words with concepts that are counted at once, and entries of a table of words and phrases."""
+"""Maximum number of pairs of word and concept counted at once, and of entries of a table of words and phrases."""
 _LONGEST = 32
-"""Symbols of a message up to which all pairs of its places are compared."""
+"""Maximum message length for comparing all pairs of positions."""
 Count = Literal["tokens", "types"]
-"""Whether a word or concept counts each time that it occurs in a sample, or once per sample."""
+"""Whether a word or concept counts at each occurrence in a sample, or once per sample."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,32 +86,32 @@ class Occurrences:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WordPhrases:
-    """Words with the phrases of their messages; equal ones are joined, or each is that of one message."""
+    """Words with the phrases of their messages; equal pairs are merged, or each belongs to one message."""
 
     word: Ints
-    """Each word, shape (num_units,)."""
+    """Words, shape (num_units,)."""
     phrase: Ints
-    """The phrase of its message."""
+    """Phrase of each word's message."""
     messages: Ints | None
-    """How many messages have both; None: one."""
+    """Number of messages with both; None: one."""
     tokens: Ints
-    """How often the word occurs in them."""
+    """Number of occurrences of the word in these messages."""
 
     @property
     def is_joined(self) -> bool:
-        """Whether equal ones are joined; else they are in the order of messages, and of words in each."""
+        """Whether equal pairs are merged; otherwise they are in the order of messages, and of words in each."""
         return self.messages is not None
 
 
 class Incidence:
     """Words of messages and concepts of phrases, both as dense ids, for many pairings of messages and phrases.
 
-    Equal phrases are one, and in large corpora equal words with equal phrases are counted before anything else.
+    Equal phrases are merged, and in large corpora equal words with equal phrases are counted first.
 
     Args:
         content: The messages without EOS.
         concepts: The concepts of each message.
-        phrase: The number of each message's set of concepts, from 0, shape (num_rows,).
+        phrase: The label of each message's set of concepts, from 0, shape (num_rows,).
     """
 
     def __init__(self, content: Ragged, concepts: Ragged, phrase: NDArray[np.integer[Any]]) -> None:
@@ -121,13 +121,13 @@ class Incidence:
         phrases = Occurrences.of(concepts.take(first_rows(self.phrase, num_labels(self.phrase))), "types")
         self.num_phrases, self.num_concepts = len(phrases.per_row), len(phrases.ids)
         self.width = phrases.per_row
-        """The number of concepts of each phrase, shape (num_phrases,)."""
+        """Number of concepts of each phrase, shape (num_phrases,)."""
         self.concepts = np.full((int(self.width.max(initial=0)), self.num_phrases), self.num_concepts)
-        """The concepts of each phrase, and `num_concepts` where there is none, (most concepts, num_phrases)."""
+        """Concepts of each phrase, padded with `num_concepts`, (most concepts, num_phrases)."""
         place = np.arange(len(phrases.row)) - (np.cumsum(self.width) - self.width)[phrases.row]
         self.concepts[place, phrases.row] = phrases.kind
-        widest = len(self.concepts) * len(content.values) // max(1, self.num_rows)  # pairs of a mean message
-        self._size = max(1, _MOST_PAIRS // max(1, widest))  # messages of a block
+        widest = len(self.concepts) * len(content.values) // max(1, self.num_rows)  # pairs per message
+        self._size = max(1, _MOST_PAIRS // max(1, widest))  # messages in a block
         self._all_joined: WordPhrases | None = None
         self._words = Occurrences.of(self._content, "tokens") if self._size >= self.num_rows else None
 
@@ -145,7 +145,7 @@ class Incidence:
         )
 
     def totals(self, pairings: Iterable[Pairing]) -> Ints:
-        """The number of messages with each concept, and 0, in each pairing, (num_pairings, num_concepts + 1)."""
+        """Number of messages with each concept, then 0, in each pairing, (num_pairings, num_concepts + 1)."""
         found = []
         for _, partners in pairings:
             times = np.bincount(self.phrase[partners], minlength=self.num_phrases)
@@ -158,24 +158,24 @@ class Incidence:
 
     @property
     def num_cells(self) -> int:
-        """Number of pairs of a word and a concept, or none."""
+        """Number of pairs of a word and a concept or none."""
         return self.num_words * (self.num_concepts + 1)
 
     def cells(self, units: WordPhrases) -> list[Ints]:
-        """The cells of units with their first, second, … concept: word * (num_concepts + 1) + concept."""
+        """Cells of units with their first, second, … concept: word * (num_concepts + 1) + concept."""
         base = units.word * (self.num_concepts + 1)
         return [base + concept.take(units.phrase) for concept in self.concepts]
 
     def units(self, rows: Ints, partners: Ints, *, joins: bool = True) -> Iterable[WordPhrases]:
-        """The words of the messages of `rows` with the phrases of `partners`, some at a time.
+        """Words of the messages `rows` with the phrases of `partners`, in blocks.
 
         Args:
             rows: Messages, ascending.
             partners: The messages whose phrases they are paired with.
-            joins: Whether equal ones may be joined, which are all given at once then.
+            joins: Whether equal pairs may be merged; these come in a single block.
 
         Returns:
-            They can be gone through several times; those of a large corpus that are not joined are made each time.
+            An iterable that can be used repeatedly; for a large corpus, unmerged blocks are computed each time.
         """
         num_tokens = len(rows) * len(self._content.values) // max(1, self.num_rows)
         if joins and self.num_words * self.num_phrases <= min(_MOST_PAIRS, num_tokens // 2):
@@ -189,12 +189,12 @@ class Incidence:
 
     @property
     def size(self) -> int:
-        """Entries that `of_pairings` counts for each pairing; `BATCH` for a large corpus, or one of few words."""
+        """Entries that `of_pairings` counts per pairing; `BATCH` for a large corpus, or one of few words."""
         is_joined = self.num_words * self.num_phrases <= len(self._content.values) // 2
         return BATCH if is_joined or self._words is None else len(self._words.row) * len(self.concepts)
 
     def of_pairings(self, pairings: Sequence[Pairing]) -> Iterable[WordPhrases]:
-        """`units` of each pairing, whose words are numbered from `num_words` times its number; some at a time."""
+        """Units of all pairings, in blocks; words of pairing i are numbered from `i * num_words`."""
         if len(pairings) == 1 or self._words is None:
             assert len(pairings) == 1
             return self.units(*pairings[0])
@@ -230,10 +230,10 @@ class Incidence:
         )
 
     def _tokens(self, rows: Ints, phrase: NDArray[Any]) -> Iterator[tuple[Ints, NDArray[np.bool_] | None]]:
-        """The code word * num_phrases + phrase of each word of some messages, some at a time.
+        """Yield the code word * num_phrases + phrase of each word of some messages, in blocks.
 
         Yields:
-            Codes, and whether each word is the first of its kind in its message; None: all are.
+            Codes, and whether each word is its first occurrence in its message; None: all are.
         """
         is_whole = len(rows) == self.num_rows
         for start in range(0, len(rows), self._size):
@@ -250,7 +250,7 @@ class Incidence:
             yield codes, None if is_first.all() else is_first
 
     def _blocks(self, rows: Ints, phrase: NDArray[Any]) -> Iterator[WordPhrases]:
-        """The words of some messages, which are not joined."""
+        """Yield the words of some messages, unmerged."""
         if self._words is not None:
             words = self._words
             if len(rows) == self.num_rows:
@@ -274,7 +274,7 @@ class Incidence:
 
 @dataclass(frozen=True, slots=True)
 class _Blocks:
-    """An iterable that calls a function each time that it is iterated."""
+    """Iterable that calls a function at each iteration."""
 
     make: Callable[[], Iterator[WordPhrases]]
     """The function."""
@@ -285,9 +285,9 @@ class _Blocks:
 
 
 class Cells:
-    """Sums by cell, a word with a concept: a table, or a list where a table of all cells would be too large.
+    """Sums by cell (word and concept), in a table, or in a list if a table of all cells would be too large.
 
-    What is added to a table is counted when there is as much of it as there are cells.
+    Additions to a table are buffered until they are as many as its cells.
 
     Args:
         size: Number of cells.
@@ -300,14 +300,14 @@ class Cells:
         self._num_listed, self._is_exact = 0, True
 
     def add(self, cells: Ints, weights: NDArray[Any] | None = None) -> None:
-        """Add weights, or 1 each, to cells, both (num_pairs,), whose sums are exact whatever their order."""
+        """Add weights, or 1 each, to cells, both (num_pairs,); sums must be exact in any order."""
         self._listed.append((cells, weights))
         self._num_listed += len(cells)
         if self.is_table and (self._num_listed >= self._size or not self._is_exact):
             self._count_listed()
 
     def add_in_order(self, cells: Ints, weights: Floats) -> None:
-        """Add shares, the last bits of whose sums depend on their order."""
+        """Add shares in order, as the last bits of their sums depend on it."""
         if not self.is_table:
             self.add(cells, weights)
             return
@@ -319,14 +319,14 @@ class Cells:
             np.add.at(self._table, cells, weights)
 
     def _count_listed(self) -> None:
-        """Add what is listed to the table."""
+        """Add the buffered entries to the table."""
         if self._listed:
             sums = np.bincount(*self._joined(), self._size)
             self._table = sums.astype(np.float64) if self._table is None else self._table + sums
             self._listed, self._num_listed = [], 0
 
     def _joined(self) -> tuple[Ints, NDArray[Any] | None]:
-        """The cells and the weights that are listed; None: all are 1."""
+        """The buffered cells and weights, concatenated; None: all weights are 1."""
         if len(self._listed) == 1:
             return self._listed[0]
         cells = np.concatenate([cells for cells, _ in self._listed])
@@ -337,7 +337,7 @@ class Cells:
         )
 
     def sums(self) -> tuple[Ints, Floats]:
-        """The cells whose sums are above 0, ascending, and these."""
+        """Cells with positive sums, ascending, and their sums."""
         if self.is_table and self._listed:
             self._count_listed()
         if self._table is not None:
@@ -353,7 +353,7 @@ class Cells:
 
 @cached_per_corpus
 def incidence_of(corpus: Corpus) -> tuple[str, Incidence | str]:
-    """The kind of `concept_rows`, and their tables or the reason for having none; words are symbols but EOS."""
+    """Kind of `concept_rows`, and their tables or a reason for having none; words are symbols except EOS."""
     kind, concepts = concept_rows(corpus)
     if concepts is None:
         return kind, NO_CONCEPTS
@@ -367,8 +367,8 @@ def are_first(rows: Ragged, row: Ints) -> NDArray[np.bool_]:
     """Whether each value is the first of its kind in its row, shape (num_values,).
 
     Args:
-        rows: Such as messages.
-        row: The row of each value, as of `row_of`.
+        rows: Rows such as messages.
+        row: The row of each value, as from `row_of`.
     """
     is_first, longest = np.ones(len(rows.values), bool), int(rows.lengths.max(initial=1))
     if longest > _LONGEST:
@@ -384,7 +384,7 @@ def are_first(rows: Ragged, row: Ints) -> NDArray[np.bool_]:
 
 
 def _counted_words(rows: Ragged, num_kinds: int) -> tuple[Ints, Ints, Ints]:
-    """The row of each different value, ascending, the value, and how often the row has it."""
+    """Row of each distinct value, ascending, the value, and its count in the row."""
     num_kinds = max(1, num_kinds)
     cell, count = counted(row_of(rows) * num_kinds + rows.values, len(rows) * num_kinds)
     row = cell // num_kinds
@@ -392,9 +392,9 @@ def _counted_words(rows: Ragged, num_kinds: int) -> tuple[Ints, Ints, Ints]:
 
 
 def concept_rows(corpus: Corpus) -> tuple[str, Ragged | None]:
-    """The type and the concepts of each message: the `concepts` of the corpus, otherwise its `attributes`.
+    """Type and concepts of each message: the `concepts` of the corpus, otherwise its `attributes`.
 
-    Each pair of an attribute and a value is then a concept: the meaning (2, 0) has the concepts 0=2 and 1=0.
+    For attributes, each pair of attribute and value is a concept: the meaning (2, 0) has the concepts 0=2 and 1=0.
     """
     named = concept_sets(corpus)
     if named is not None:
@@ -407,6 +407,6 @@ def concept_rows(corpus: Corpus) -> tuple[str, Ragged | None]:
 
 
 def phrase_labels(corpus: Corpus) -> NDArray[np.integer[Any]] | None:
-    """The number of each row of `concept_rows`, as `meaning_labels`; None if the corpus has none."""
+    """Label of each row of `concept_rows`, as `meaning_labels`; None if the corpus has no concepts."""
     labels = concept_labels(corpus)
     return meaning_labels(corpus) if labels is None else labels

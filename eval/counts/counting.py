@@ -26,11 +26,11 @@ from ecsuite.eval.statistics.contingency import (
 from ecsuite.runtime.ragged import Ragged
 
 _BLOCK = 1 << 14
-"""Rows taken at once, so that what is made of them fits the cache."""
+"""Rows in a block, so that intermediate results fit the cache."""
 _FEW_ROWS = 1000
-"""Rows up to which a dictionary of them is faster than codes."""
+"""Rows up to which a dictionary of rows is faster than codes."""
 _MAX_BITS = 160
-"""Bits of a row up to which rows are numbered by their codes: three joint codes of 63 bits, as counts take some."""
+"""Maximum bits of a row for numbering rows by codes: three joint codes of 63 bits, some of which counts take."""
 
 
 def row_of(rows: Ragged) -> Ints:
@@ -40,14 +40,14 @@ def row_of(rows: Ragged) -> Ints:
 
 @cached_per_corpus
 def narrow_content(corpus: Corpus) -> Ragged:
-    """The messages without EOS in the smallest type that holds their ids; not to be calculated with, or changed."""
+    """Messages without EOS in the smallest integer type for their ids; read-only, and not for arithmetic."""
     messages = corpus.messages.narrowed()
     return messages if corpus.eos is None else messages.before(corpus.eos)
 
 
 @cached_per_corpus
 def dense_content(corpus: Corpus) -> tuple[Ragged, NDArray[np.int32]]:
-    """The messages of `narrow_content` with dense ids, and the original id of each; see `Ragged.reindexed`."""
+    """Messages of `narrow_content` with dense ids, and the original id of each; see `Ragged.reindexed`."""
     return narrow_content(corpus).reindexed()
 
 
@@ -56,7 +56,7 @@ def row_labels(rows: Ragged) -> NDArray[np.integer[Any]]:
     found = None if len(rows) < _FEW_ROWS else _row_codes(rows)
     if found is None:
         return _row_labels_by_content(rows)
-    del rows  # of a large corpus they take much memory
+    del rows  # they take much memory for a large corpus
     return labels_of_codes(*found)
 
 
@@ -66,7 +66,7 @@ def distinct_vectors(codes: Ints) -> NDArray[np.integer[Any]]:
 
 
 def num_distinct_rows(rows: Ragged) -> int:
-    """The number of distinct rows, which takes half of the time of `row_labels`."""
+    """Number of distinct rows, in half of the time of `row_labels`."""
     found = None if len(rows) < _FEW_ROWS else _row_codes(rows)
     if found is None:
         return num_labels(_row_labels_by_content(rows))
@@ -74,9 +74,9 @@ def num_distinct_rows(rows: Ragged) -> int:
 
 
 def _row_codes(rows: Ragged) -> tuple[Ints, int] | None:
-    """Codes that are equal where rows are, shape (num_rows,), and their bound; None if the rows are too long."""
+    """Codes that are equal for equal rows, shape (num_rows,), and their bound; None if the rows are too long."""
     longest = int(rows.lengths.max(initial=0))
-    # Of rows of one length, values are counted from the least; of others from 1, as 0 is that after the end.
+    # Values count from the minimum for rows of one length; otherwise from 1, as 0 marks the end.
     is_table = len(rows.values) == len(rows) * longest
     least = int(rows.values.min(initial=0)) if is_table and len(rows.values) else -1
     num_values = int(rows.values.max(initial=0)) + 1 - least
@@ -111,7 +111,7 @@ def _row_codes(rows: Ragged) -> tuple[Ints, int] | None:
 
 
 def _row_labels_by_content(rows: Ragged) -> NDArray[np.integer[Any]]:
-    """`row_labels` of long rows, by a dictionary of them."""
+    """Label long rows as `row_labels` does, by a dictionary."""
     data = rows.values.tobytes()
     ends = (rows.offsets * rows.values.itemsize).tolist()
     seen: dict[bytes, int] = {}
@@ -147,7 +147,7 @@ def attribute_codes(corpus: Corpus) -> Ints | None:
 def narrow_attributes(corpus: Corpus) -> NDArray[np.integer[Any]] | None:
     """The columns of `attribute_codes`, shape (num_attributes, num_messages), in the smallest type that holds them.
 
-    So they are not to be calculated with, or changed.
+    They are read-only, and not for arithmetic.
     """
     columns = _columns(corpus)
     if columns is None:
@@ -161,7 +161,7 @@ def meaning_codes(corpus: Corpus) -> tuple[Ints, int] | None:
     """One code for the values of all attributes, shape (num_messages,), and a bound of the codes.
 
     Returns:
-        None where `attribute_codes` gives None; they take as much memory as all attributes.
+        None as for `attribute_codes`.
     """
     columns = _columns(corpus)
     if columns is None:
@@ -174,18 +174,18 @@ def meaning_codes(corpus: Corpus) -> tuple[Ints, int] | None:
 
 
 def _columns(corpus: Corpus) -> NDArray[Any] | None:
-    """The values of each attribute, shape (num_attributes, num_messages), or None without discrete ones."""
+    """Values of each attribute, shape (num_attributes, num_messages); None without discrete ones."""
     meanings = corpus.meanings
     return flat(meanings).T if meanings is not None and has_attributes(meanings) else None
 
 
 def has_attributes(meanings: NDArray[Any]) -> bool:
-    """Whether meanings are attribute values, and no features."""
+    """Whether meanings are attribute values instead of features."""
     return meanings.dtype.kind in "biuUS"
 
 
 def _codes(column: NDArray[Any]) -> NDArray[Any]:
-    """The values of a column, (num_rows,), numbered in ascending order."""
+    """Number the values of a column, (num_rows,), in ascending order."""
     if column.dtype.kind not in "iu" or not len(column):
         return np.unique(column, return_inverse=True)[1]
     least, most = int(column.min()), int(column.max())
@@ -203,13 +203,13 @@ def _codes(column: NDArray[Any]) -> NDArray[Any]:
 
 
 def numbered_by_use(rows: Ragged, meaning: Ints) -> Ints:
-    """The values of all rows, numbered from 0 by the meanings and positions in which they occur, (num_values,).
+    """Number the values of all rows from 0 by the meanings and positions in which they occur, (num_values,).
 
-    So neither the names of values nor the order of rows has a say in it.
+    So the result depends neither on the names of values nor on the order of rows.
 
     Args:
-        rows: Such as messages.
-        meaning: The number of each row's meaning, (num_rows,).
+        rows: Rows such as messages.
+        meaning: The id of each row's meaning, (num_rows,).
     """
     positions = np.arange(len(rows.values)) - np.repeat(rows.offsets[:-1], rows.lengths)
     cells = meaning[row_of(rows)] * (int(rows.lengths.max(initial=0)) + 1) + positions
@@ -222,11 +222,11 @@ def numbered_by_use(rows: Ragged, meaning: Ints) -> Ints:
 
 
 def concept_sets(corpus: Corpus) -> Ragged | None:
-    """The concepts of each message as ascending ids without repetition; None if the corpus has no concepts."""
+    """Concepts of each message as ascending ids without repetition; None if the corpus has no concepts."""
     if corpus.concepts is None or not corpus.concepts.values.size:
         return None
     width = len(corpus.concepts.values) // len(corpus.concepts)
-    if (corpus.concepts.lengths == width).all():  # a table, whose rows are sorted at once
+    if (corpus.concepts.lengths == width).all():  # a table, sorted row by row
         table = corpus.concepts.values.reshape(-1, width)
         if (table[:, 1:] > table[:, :-1]).all():
             return corpus.concepts
@@ -248,18 +248,18 @@ def concept_sets(corpus: Corpus) -> Ragged | None:
 
 @cached_per_corpus
 def message_labels(corpus: Corpus) -> NDArray[np.integer[Any]]:
-    """The label of each message without EOS, from 0, in order of first occurrence, shape (num_messages,).
+    """Label of each message without EOS, from 0, in order of first occurrence, shape (num_messages,).
 
-    In int32 where they fit, and not to be changed: others may have them, too.
+    In int32 if they fit; read-only, as the cache shares them.
     """
     return row_labels(narrow_content(corpus))
 
 
 @cached_per_corpus
 def meaning_labels(corpus: Corpus) -> NDArray[np.integer[Any]] | None:
-    """The number of each whole meaning, from 0 in order of first occurrence, (num_messages,); None without any.
+    """Label of each whole meaning, from 0 in order of first occurrence, (num_messages,); None without meanings.
 
-    As `message_labels`, others may have them, too.
+    Read-only, as the cache shares them.
     """
     if corpus.meanings is None:
         return concept_labels(corpus)
@@ -270,11 +270,11 @@ def meaning_labels(corpus: Corpus) -> NDArray[np.integer[Any]] | None:
 
 @cached_per_corpus
 def concept_labels(corpus: Corpus) -> NDArray[np.integer[Any]] | None:
-    """The number of each set of concepts, as `meaning_labels`; None if the corpus has no concepts."""
+    """Label of each set of concepts, as `meaning_labels`; None if the corpus has no concepts."""
     sets = concept_sets(corpus)
     return None if sets is None else row_labels(sets)
 
 
 def feature_bits(features: NDArray[Any]) -> NDArray[np.int16]:
-    """The bits of features as integers, where 0 has one sign, (num_messages, several times num_features)."""
+    """Bits of features as integers, with a single 0, (num_messages, several times num_features)."""
     return np.ascontiguousarray(features + 0).view(np.int16)

@@ -1,4 +1,4 @@
-"""Units of permutations of a corpus: its whole meanings, or phrases; and orders of rows by their content."""
+"""Units of permutations of a corpus: whole meanings or phrases; and orders of rows by content."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,12 @@ from ecsuite.runtime.ragged import Ragged
 _FACTOR = 0x9E3779B97F4A7C15
 """An odd number near 2^64 divided by the golden ratio."""
 _BLOCK = 1 << 16
-"""Rows taken at once, so that what is made of them fits the cache."""
+"""Rows in a block, so that intermediate results fit the cache."""
 
 
 @cached_per_corpus
 def of_meanings(corpus: Corpus) -> Exchange | None:
-    """Whole meanings: vectors of attribute values or features, otherwise sets of concepts; None without any."""
+    """Units by whole meaning: attribute vectors or features, otherwise sets of concepts; None without meanings."""
     labels = meaning_labels(corpus)
     if labels is None:
         return None
@@ -45,17 +45,17 @@ def of_meanings(corpus: Corpus) -> Exchange | None:
 
 @cached_per_corpus
 def of_phrases(corpus: Corpus) -> Exchange | None:
-    """Concepts in any order, otherwise vectors of attribute values: the meanings of scores of words and concepts.
+    """Units by phrase: concepts in any order, otherwise attribute vectors; for scores of words and concepts.
 
-    Where meanings differ by a single concept each, to exchange them is to rename concepts, which changes no score. So
-    single messages are exchanged then, as the name of a concept is that of a meaning.
+    If phrases differ by a single concept, exchanging them only renames concepts, which changes no score. Then single
+    messages are exchanged, as the name of a concept is the name of a meaning.
     """
     kind, rows = concept_rows(corpus)
     if rows is None:
         return None
     labels, whole = phrase_labels(corpus), corpus.concepts if kind == "concepts" else None
     if whole is not None and len(rows.values) < len(whole.values):
-        # some are repeated, which concept best matching counts
+        # Repeated concepts count in concept best matching.
         rows = Ragged(whole.values[np.lexsort((whole.values, row_of(whole)))], whole.offsets)
         labels = row_labels(rows)
     assert labels is not None
@@ -67,23 +67,23 @@ def of_phrases(corpus: Corpus) -> Exchange | None:
 
 
 def of_concepts(corpus: Corpus) -> Exchange:
-    """Concepts in their order."""
+    """Units by sequence of concepts."""
     assert corpus.concepts is not None
     labels = row_labels(corpus.concepts)
     return _sorted(corpus, labels, corpus.concepts.take(first_rows(labels, num_labels(labels))))
 
 
 def _sorted(corpus: Corpus, labels: Labels, meanings: Ragged) -> Exchange:
-    """Units in an order of what they are, so that the order of rows has no say in what is drawn."""
+    """Units in the order of their content, so that draws do not depend on the order of rows."""
     rank = np.empty(len(meanings), labels.dtype)
     rank[np.argsort(content_keys(meanings), kind="stable")] = np.arange(len(meanings))
     return Exchange(rank[labels], lambda: message_labels(corpus))
 
 
 def content_keys(rows: Ragged) -> NDArray[np.uint64]:
-    """A number for each row that depends on its values alone, (num_rows,), by which rows are put in order.
+    """Sort key for each row that depends only on its values, (num_rows,).
 
-    A value of 0 at the end counts as none, so that an attribute that is constant changes nothing there.
+    Trailing zeros have no effect, so that a constant attribute there changes nothing.
     """
     longest = int(rows.lengths.max(initial=0))
     factors = np.random.default_rng(1).integers(1, 1 << 63, longest, dtype=np.uint64) * np.uint64(
@@ -104,11 +104,11 @@ def content_keys(rows: Ragged) -> NDArray[np.uint64]:
 
 
 def sorted_rows(corpus: Corpus, exchange: Exchange) -> Ints:
-    """All rows in an order of what they say and mean, so that their order in the corpus has no say in what is drawn."""
+    """Rows in an order by content and meaning, so that draws do not depend on their order in the corpus."""
     keys = content_keys(narrow_content(corpus))
     bits = np.uint64(max(1, len(keys) - 1).bit_length())
     mask = (np.uint64(1) << bits) - np.uint64(1)
-    # sorted with the row in the low bits, which takes a tenth of the time of an order
+    # Sorting keys with the row in the low bits takes a tenth of the time of an argsort.
     joined = np.arange(len(keys), dtype=np.uint64)
     for block in _blocks(keys):  # limits memory
         keys[block] *= np.uint64(_FACTOR)
@@ -116,7 +116,7 @@ def sorted_rows(corpus: Corpus, exchange: Exchange) -> Ints:
         joined[block] |= _mixed(keys[block]) & ~mask
     joined.sort()
     groups = []
-    for block in _blocks(joined):  # rows with the same high bits, and other keys
+    for block in _blocks(joined):  # rows with equal high bits, but different keys
         own = joined[block.start : block.stop + 1]
         ties = own[np.flatnonzero((own[1:] ^ own[:-1]) <= mask)[:, None] + [0, 1]]
         first, second = keys[ties & mask].T
@@ -134,7 +134,7 @@ def _blocks(keys: NDArray[np.uint64]) -> list[slice]:
 
 
 def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Keys whose high bits depend on all bits of those given, in place (the last steps of MurmurHash3 of 64 bits)."""
+    """Mix keys in place, so that high bits depend on all bits (the final steps of 64-bit MurmurHash3)."""
     for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
         keys ^= keys >> np.uint64(33)
         keys *= np.uint64(factor)

@@ -1,4 +1,4 @@
-"""Symbols at positions of messages: columns, joint codes of sets of positions, and the attributes that go with them."""
+"""Symbols at positions of messages: columns, joint codes of sets of positions, and attributes."""
 
 import math
 from collections.abc import Sequence
@@ -22,18 +22,18 @@ from ecsuite.eval.statistics.contingency import (
 )
 
 BLANK = 0
-"""Code of the positions after the end of a message."""
+"""Code for positions after the end of a message."""
 CONSTANT_ATTRIBUTES = "every attribute is constant over all messages"
 """Reason why a metric that compares meanings is undefined."""
 
 
 @cached_per_corpus
 def position_columns(corpus: Corpus) -> NDArray[np.integer[Any]]:
-    """The symbol at each position of each message, without EOS, as codes from 1; `BLANK` after the end.
+    """Symbol at each position of each message, without EOS, as codes from 1; `BLANK` after the end.
 
     Returns:
-        Codes in the smallest type, so not to be calculated with or changed, shape (num_positions, num_messages);
-        num_positions is the length of the longest message.
+        Codes in the smallest type (read-only, not for arithmetic), shape (num_positions, num_messages); num_positions
+        is the length of the longest message.
     """
     content, symbols = dense_content(corpus)
     lengths, starts = content.lengths, content.offsets[:-1]
@@ -47,13 +47,13 @@ def position_columns(corpus: Corpus) -> NDArray[np.integer[Any]]:
 
 
 def attributes_or_reason(corpus: Corpus) -> Ints | str:
-    """The attribute values, coded by `attribute_codes`, or the reason why position-based metrics are undefined."""
+    """Attribute values, coded by `attribute_codes`, or the reason why position-based metrics are undefined."""
     columns = attribute_columns_or_reason(corpus)
     return columns if isinstance(columns, str) else columns.T.astype(np.int64)
 
 
 def attribute_columns_or_reason(corpus: Corpus) -> NDArray[np.integer[Any]] | str:
-    """`attributes_or_reason` in the smallest type, not to be calculated with, shape (num_attributes, num_messages)."""
+    """Columns of `attributes_or_reason` in the smallest type (not for arithmetic), (num_attributes, num_messages)."""
     if corpus.meanings is None:
         return corpus.why_no_meanings
     columns = narrow_attributes(corpus)
@@ -65,12 +65,12 @@ def attribute_columns_or_reason(corpus: Corpus) -> NDArray[np.integer[Any]] | st
 
 
 FEW_MESSAGES = 1 << 14
-"""Up to this many messages, codes of sets of positions are kept, as others are made of them."""
+"""Maximum number of messages for caching codes of sets of positions."""
 MOST_KEPT = 1 << 22
-"""Codes that are kept at most."""
+"""Maximum number of cached codes."""
 
 _BLOCK = 1 << 15
-"""Messages whose codes are made at once."""
+"""Messages in a block."""
 
 
 class Positions:
@@ -78,8 +78,8 @@ class Positions:
 
     Args:
         columns: The symbol at each position, codes from 0, shape (num_positions, num_messages).
-        whole: The positions of all messages, of which these are `rows`, where that keeps codes.
-        rows: Which, shape (num_messages,).
+        whole: `Positions` of all messages, if `rows` are a subset of them whose codes can be derived.
+        rows: Indices of the subset, shape (num_messages,).
     """
 
     def __init__(
@@ -93,16 +93,16 @@ class Positions:
         self._bits: dict[tuple[int, ...], float] = {}
 
     def take(self, rows: Ints, *, shares: bool) -> "Positions":
-        """Positions of some messages, by their ascending rows; with `shares`, their codes are from those of all."""
+        """Positions of some messages, by ascending rows; with `shares`, their codes derive from the codes of all."""
         if len(rows) == self.num_messages:
             return self
         return Positions(np.take(self.columns, rows, axis=1), self if shares else None, rows)
 
     def codes(self, positions: tuple[int, ...]) -> tuple[Ints, int]:
-        """A code of the symbols at some positions of each message, small enough for fast counting, and a bound."""
+        """Code of the symbols at some positions of each message, small enough for fast counting, and its bound."""
         if (found := self._codes.get(positions)) is not None:
             return found
-        if self._whole is not None:  # in the same order as codes of these messages alone
+        if self._whole is not None:  # same order as codes of the subset alone
             codes, bound = self._whole.codes(positions)
             codes = codes[self._rows]
         else:
@@ -113,7 +113,7 @@ class Positions:
                 codes = codes.copy()
             for position in more:
                 codes, bound = joined(codes, bound, self.columns[position], self.num_symbols[position])
-            if bound > (1 if is_small else 4) * self.num_messages:  # most are asked for again
+            if bound > (1 if is_small else 4) * self.num_messages:  # most are used again
                 codes, originals = renumbered(codes, bound)
                 bound = len(originals)
         if self.num_messages <= FEW_MESSAGES and len(self._codes) * self.num_messages < MOST_KEPT:
@@ -121,7 +121,7 @@ class Positions:
         return codes, bound
 
     def bits(self, positions: tuple[int, ...]) -> float:
-        """The entropy of the symbols at some positions."""
+        """Entropy of the symbols at some positions, in bits."""
         if positions not in self._bits:
             self._bits[positions] = self.bits_with(positions, np.zeros(self.num_messages, np.uint8), 1)
         return self._bits[positions]
@@ -129,7 +129,7 @@ class Positions:
     def bits_with(
         self, positions: tuple[int, ...], values: NDArray[np.integer[Any]], num_values: int
     ) -> float:
-        """The joint entropy of the symbols at some positions and values from 0, below `num_values`."""
+        """Joint entropy in bits of the symbols at some positions and values from 0, below `num_values`."""
         sizes = [self.num_symbols[position] for position in positions]
         bound = math.prod(sizes) * num_values
         if self.num_messages <= FEW_MESSAGES or bound > MAX_CODES:
@@ -149,11 +149,11 @@ class Positions:
         return entropy_of_codes(codes, bound)
 
     def bits_of_each_with(self, values: NDArray[np.integer[Any]], num_values: Sequence[int]) -> Floats:
-        """The joint entropy of each single position with each of some values, counted together where they are few.
+        """Joint entropy in bits of each single position with each attribute, counted together if they are few.
 
         Args:
             values: Codes from 0, (num_attributes, num_messages).
-            num_values: An upper bound of the codes of each, (num_attributes,).
+            num_values: An upper bound of the codes of each attribute, (num_attributes,).
 
         Returns:
             Shape (num_positions, num_attributes).

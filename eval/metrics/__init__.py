@@ -1,10 +1,10 @@
-"""The registry of metrics: each is a `Metric`, called with a corpus, or with a run where it asks the agents of one.
+"""The registry of metrics: a `Metric` is called with a corpus, or with a run if it needs the agents.
 
     metric = find_metric("topsim,message_distance=jaccard")
     scores = metric(corpus, seed=1)
 
 To add one, write a function with its traits (`traits.metric`) in the file of its subject, and add a line to `METRICS`
-and its scores to `METRIC_OF`. Files of metrics are imported only when one of theirs is asked for.
+and its scores to `METRIC_OF`. A metric's file is imported when the metric is first used.
 """
 
 from collections.abc import Iterable
@@ -106,11 +106,11 @@ METRICS = Registry(
         ),
         "generalisation": (
             "ecsuite.eval.run_metrics.accuracies:generalisation",
-            "how well agents understand each other about what was held out of training (of a run)",
+            "how well agents understand each other about held-out meanings (of a run)",
         ),
         "rsa": (
             "ecsuite.eval.run_metrics.representations:rsa",
-            "do sender and receiver see objects alike, and as they are (of a run)",
+            "do representations of sender, receiver and objects correlate (of a run)",
         ),
         "transfer": (
             "ecsuite.eval.run_metrics.representations:transfer",
@@ -126,7 +126,7 @@ METRICS = Registry(
         ),
         "phrasebook": (
             "ecsuite.eval.run_metrics.phrasebooks:phrasebook",
-            "agents made of the inventory of a language, with trained partners (of a run)",
+            "agents that use the morphemes of a language, with trained partners (of a run)",
         ),
         "message_entropy": (
             "ecsuite.eval.run_metrics.sender_entropies:message_entropy",
@@ -134,7 +134,7 @@ METRICS = Registry(
         ),
         "information_loss": (
             "ecsuite.eval.run_metrics.information_loss:information_loss",
-            "loss of a pair by its sender, who is not clear, and by its receiver, who misreads (of a run)",
+            "loss of a pair, split into the sender's ambiguity and the receiver's errors (of a run)",
         ),
         "covertness": (
             "ecsuite.eval.run_metrics.covertness:covertness",
@@ -146,23 +146,23 @@ METRICS = Registry(
         ),
         "morphemes": (
             "ecsuite.eval.metrics.morphemes:morphemes",
-            "morphemes: how much of what is meant is said by recurring forms (CSAR; asked for by name)",
+            "morphemes: share of meanings that recurring forms express (CSAR; asked for by name)",
         ),
         "attribute_information": (
             "ecsuite.eval.metrics.entropies:attribute_information",
-            "which attributes are messages about: bits that they tell of each (asked for by name)",
+            "bits of information that messages carry about each attribute (asked for by name)",
         ),
         "efficiency": (
             "ecsuite.eval.metrics.efficiency:efficiency",
-            "efficiency: complexity and accuracy beside the information-bottleneck bound (asked for by name)",
+            "efficiency: complexity and accuracy vs. the information-bottleneck bound (asked for by name)",
         ),
         "word_order_marking": (
             "ecsuite.eval.metrics.word_order_marking:word_order_marking",
-            "word order and case marking: how agents and patients are told apart (asked for by name)",
+            "word order and case marking: how agents and patients are distinguished (asked for by name)",
         ),
         "csar": (
             "ecsuite.eval.metrics.morphemes:csar",
-            "morphemes by CSAR without an end, as its authors' program (asked for by name)",
+            "morphemes by CSAR without a stopping rule, as its authors' program (asked for by name)",
         ),
         "language_similarity": (
             "ecsuite.eval.metrics.language_similarity:language_similarity",
@@ -170,7 +170,7 @@ METRICS = Registry(
         ),
         "contact": (
             "ecsuite.eval.metrics.language_similarity:contact",
-            "how alike communities speak that meet, and whose words survive (asked for by name)",
+            "how similar communities in contact speak, and whose words survive (asked for by name)",
         ),
         "pseudo_dyads": (
             "ecsuite.eval.metrics.language_similarity:pseudo_dyads",
@@ -190,7 +190,7 @@ METRICS = Registry(
         ),
     },
 )
-"""The place of each metric, and a line for people."""
+"""Import path and description of each metric."""
 DEFAULT_METRICS = (
     "elcc",
     "cbm",
@@ -209,7 +209,7 @@ DEFAULT_METRICS = (
     "residual_entropy",
     "tre7",
 )
-"""Metrics that are computed without being named, the fastest first: all that `Traits.is_asked_for` does not exclude."""
+"""Default metrics, the fastest first: all that are not excluded by `Traits.is_asked_for`."""
 
 METRIC_OF = {
     "topsim": "topsim",
@@ -298,7 +298,7 @@ METRIC_OF = {
         "elcc",
     ),
 }
-"""The metric that gives a score, by the name of the score: of one question, the most asked first, as in tables."""
+"""Metric of each score, by name of the score; within a question in order of importance, as in tables."""
 _ORDER = {name: position for position, name in enumerate(METRIC_OF)}
 
 
@@ -306,13 +306,13 @@ def find_metric(name: str) -> "Metric":
     """Import a metric: `topsim`, `topsim,correlation=pearson`, `./mine.py:my_metric`, `./mine.py:MyMetric,base=2`.
 
     Raises:
-        ConfigError: If no metric has that name, or it has no such option; the message suggests the nearest one.
-        UntrustedError: If it, or one of its options, is from a file that nobody named.
+        ConfigError: If there is no such metric or option; the message suggests the nearest name.
+        UntrustedError: If it, or one of its options, is from a file that is not trusted.
     """
     kind, comma, _ = name.partition(",")
     if kind in DIRECTIONS and kind not in METRICS.parts:
         raise ConfigError(
-            f"{kind}: measured in each evaluation and in all tables; expected a metric, or nothing"
+            f"{kind}: a measure of every evaluation, not a metric: leave it out, tables have it already"
         )
     if is_foreign(kind):
         from ecsuite.eval.metrics.traits import OwnMetric
@@ -324,9 +324,9 @@ def find_metric(name: str) -> "Metric":
 
 
 def traits_of(score: "str | Score") -> "Traits":
-    """The traits of a score, or of the score of a name, with options after commas or none.
+    """Traits of a score, or of the score with this name (options after commas are ignored).
 
-    Nothing but the file of its metric is imported. A name that is none of ours has the defaults.
+    Imports only the file of its metric. Names of unknown scores have the default traits.
     """
     from ecsuite.eval.metrics.traits import Traits
 
@@ -341,7 +341,7 @@ def traits_of(score: "str | Score") -> "Traits":
 
 
 def bound_of(score: "Score") -> "Bound | None":
-    """Whether the value of a score or a measure is a lower or an upper bound of the true one, as an accuracy of 1."""
+    """Whether the value of a score or measure is a lower or upper bound of the true value, as an accuracy of 1 is."""
     if score.bound is not None or score.value is None:
         return score.bound
     if score.is_measure and (bound := measure_bound(score.name, {score.name: score.value})):
@@ -354,16 +354,16 @@ def bound_of(score: "Score") -> "Bound | None":
 
 
 def table_order(score: str) -> int:
-    """The position in tables of the score of a name, with options after commas or none; users' own come first."""
+    """Position of a score in tables, by name (options after commas are ignored); users' own scores come first."""
     return _ORDER.get(score.partition(",")[0], -1)
 
 
 def metric_names(names: Iterable[str] | None) -> list[str]:
-    """The metrics that a user asks for, each once.
+    """The metrics that a user asks for, without duplicates.
 
     Args:
-        names: Names of metrics, or `./mine.py:my_metric`; `all` is `DEFAULT_METRICS`, and `+xferbench` is these and one
-            more; None: all.
+        names: Names of metrics, or `./mine.py:my_metric`; `all` stands for `DEFAULT_METRICS`, `+xferbench` for these
+            and `xferbench`; None: all.
     """
     chosen: list[str] = []
     for name in ["all"] if names is None else names:
@@ -373,10 +373,10 @@ def metric_names(names: Iterable[str] | None) -> list[str]:
 
 
 def require_files(name: str) -> None:
-    """Check that the tables that options of a metric name can be read, before anything is computed.
+    """Check, before anything is computed, that the tables named in options of a metric can be read.
 
     Raises:
-        ConfigError: If one can't.
+        ConfigError: If a table can't be read.
     """
     kind, comma, _ = name.partition(",")
     if comma and not is_foreign(kind):

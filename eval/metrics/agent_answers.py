@@ -27,26 +27,26 @@ from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.ragged import Ragged
 
 Vectors = NDArray[np.float64]
-NOTHING_LEARNT = "no representation of objects is known that the {} learns"
-"""Why a score of vectors of an agent is undefined."""
+NOTHING_LEARNT = "the {} learns no representation of objects"
+"""Reason why a score of an agent's vectors is undefined."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DistinctObjects:
-    """Some objects of a world, each once."""
+    """Distinct objects of a world."""
 
     features: Tensor
-    """As the agents get them, (num_objects, *object_shape)."""
+    """Features as the agents get them, (num_objects, *object_shape)."""
     meanings: NDArray[np.generic]
-    """Their description by the world, (num_objects, num_attributes)."""
+    """Description of the objects by the world, (num_objects, num_attributes)."""
 
 
 def objects_of(world: World, most: int, seed: int) -> DistinctObjects | None:
-    """At most so many objects of the corpus, drawn at random; None if the sender sees several at once."""
+    """Draw at most `most` distinct objects of the corpus; None if the sender sees several at once."""
     if world.rounds.sender_sees_all or world.rounds.num_targets > 1:
         return None
     objects, meanings = [], []
-    for batch in world.corpus_batches(4 * most):  # some may be there several times
+    for batch in world.corpus_batches(4 * most):  # with repetitions
         objects.append(batch.objects[batch.shown[:, 0]])
         meanings.append(world.describe(batch).meanings)
     found, described = np.concatenate(objects), np.concatenate(meanings)
@@ -61,15 +61,15 @@ def objects_of(world: World, most: int, seed: int) -> DistinctObjects | None:
 
 @torch.inference_mode()
 def inputs(objects: DistinctObjects) -> Vectors:
-    """The objects themselves, (num_objects, num_features)."""
+    """Features of the objects, (num_objects, num_features)."""
     return _vectors(objects.features)
 
 
 @torch.inference_mode()
 def of_sender(pair: Pair, objects: DistinctObjects) -> Vectors | None:
-    """The first representation of objects that the sender learns, (num_objects, size); None: it learns none.
+    """First representation of objects that the sender learns, (num_objects, size); None without one.
 
-    That is the output of its perception, or where this learns nothing, as `identity`, of the network's first layer
+    It is the output of its perception or, if this learns nothing, as `identity`, of the network's first layer
     (`Sender.represent`).
     """
     meanings = pair.speaker.meanings(_view(objects), 1, None)
@@ -79,11 +79,11 @@ def of_sender(pair: Pair, objects: DistinctObjects) -> Vectors | None:
 
 @torch.inference_mode()
 def of_receiver(pair: Pair, objects: DistinctObjects) -> Vectors | None:
-    """The first representation of objects as candidates that the receiver learns, (num_objects, size); None: none.
+    """First representation of candidates that the receiver learns, (num_objects, size); None without one.
 
-    That is the output of its perception. Where this learns nothing, as `identity`, a candidate's score is the product
-    of its features x and the projected state W s, which is that of W^T x and s: then it is W^T x. A receiver that
-    sees no candidates has its states after the messages about the objects.
+    It is the output of its perception. If this learns nothing, as `identity`, a candidate's score is the product of its
+    features x and the projected state W s, which equals the product of W^T x and s: then it is W^T x. A receiver
+    without candidates is represented by its states after the messages about the objects.
     """
     listener = pair.listener
     if listener.perception is None:
@@ -113,38 +113,38 @@ def _vectors(tensor: Tensor) -> Vectors:
 
 
 NUM_DRAWN, NUM_DRAWN_OF_MANY = 1000, 100
-"""Messages that are drawn for each meaning from at most `MOST_MESSAGES`, or from more."""
+"""Messages drawn per meaning: with at most `MOST_MESSAGES` possible messages, or with more."""
 MOST_ROWS = 2**14
-"""Messages that are computed at once."""
+"""Messages that are computed in one batch."""
 LEAST = 1e-12
-"""Messages of less probability are left out."""
+"""Probability below which messages are left out."""
 LEAST_LOG = -700.0
-"""In place of less: its exponential is a number."""
+"""Minimum log probability, whose exponential is above 0."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Said:
-    """Messages about meanings, each with its weight: probabilities, or 1 of one that was drawn."""
+    """Messages about meanings with weights: probabilities, or 1 for a drawn message."""
 
     meanings: NDArray[Any]
-    """The meaning of each, as the corpus has it, (num_rows, width)."""
+    """The meaning of each message, as in the corpus, (num_rows, width)."""
     words: NDArray[np.integer[Any]]
-    """The message, from 0, (num_rows,)."""
+    """Label of the message, from 0, (num_rows,)."""
     weights: Floats
-    """(num_rows,)."""
+    """Weight of each message, (num_rows,)."""
     speakers: Ints
-    """The speaker of each, (num_rows,)."""
+    """The speaker of each message, (num_rows,)."""
     num_drawn: int | None
-    """Messages that were drawn of each speaker for each meaning; None: weights are probabilities."""
+    """Number of messages drawn per speaker and meaning; None: weights are probabilities."""
 
 
 @torch.no_grad()
 def said_by(players: Population, experiment: Experiment) -> Said:
-    """The messages of all senders about each meaning of the corpus, as they are sampled.
+    """Messages of all senders about each meaning of the corpus, sampled or with probabilities.
 
-    Probabilities are exact where a channel has at most `MOST_MESSAGES` messages and its words are symbols: those of all
-    messages under the sender's softmax. Words of a codebook and of many symbols are drawn. A sender that has one
-    message for a meaning says it with probability 1.
+    Probabilities are exact if a channel has at most `MOST_MESSAGES` messages and its words are symbols: they are the
+    probabilities of all messages under the sender's softmax. Words of a codebook, and messages of larger channels, are
+    drawn. A sender with one message per meaning says it with probability 1.
 
     Args:
         players: The trained agents.
@@ -185,19 +185,19 @@ def said_by(players: Population, experiment: Experiment) -> Said:
 
 
 Part = tuple[Ints, NDArray[Any], Floats]
-"""Rows of a batch, what is said of each, (num_rows, num_steps, ...), and its weight."""
+"""Rows of a batch, messages about them, (num_rows, num_steps, ...), and their weights."""
 
 
 def log_probabilities(speaker: Speaker, meanings: Tensor, messages: Tensor) -> Floats:
-    """With which probability a sender says the symbols of messages about meanings.
+    """Log probability of the symbols of messages about meanings, by the sender's softmax.
 
     Args:
-        speaker: Says symbols.
+        speaker: A sender of symbols.
         meanings: As the network gets them, (num_meanings, width).
         messages: With EOS and PAD, (num_messages, max_len).
 
     Returns:
-        Of each symbol given those before it, in nats, (num_messages, num_meanings, max_len); 0 after the end.
+        For each symbol given the symbols before it, in nats, (num_messages, num_meanings, max_len); 0 after the end.
     """
     options = cast(SymbolOptions, speaker.channel.options)
     found = []
@@ -210,7 +210,7 @@ def log_probabilities(speaker: Speaker, meanings: Tensor, messages: Tensor) -> F
 
 
 def _all_of(speaker: Speaker, batch: Batch) -> Iterator[Part]:
-    """Every message about the rounds of a batch, with its probability."""
+    """Yield every message about the rounds of a batch, with its probability."""
     messages = all_messages(speaker.channel)
     meanings = speaker.meanings(speaker.shown(batch), batch.num_positive, None)
     for rows in _parts(len(batch), len(messages)):
@@ -221,7 +221,7 @@ def _all_of(speaker: Speaker, batch: Batch) -> Iterator[Part]:
 
 
 def _drawn(speaker: Speaker, batch: Batch, number: int, purpose: str, seed: int) -> Iterator[Part]:
-    """Messages about the rounds of a batch that are drawn, a number of each."""
+    """Yield `number` drawn messages about each round of a batch."""
     for part, rows in enumerate(_parts(len(batch), number)):
         noise = noise_generator(seed, purpose, part, speaker.device)
         repeated = np.repeat(rows, number)
@@ -230,7 +230,7 @@ def _drawn(speaker: Speaker, batch: Batch, number: int, purpose: str, seed: int)
 
 
 def _parts(num_rounds: int, number: int) -> Iterator[Ints]:
-    """Rounds that are computed at once, where each has a number of messages."""
+    """Split rounds into batches, where each round has `number` messages."""
     size = max(1, MOST_ROWS // number)
     for start in range(0, num_rounds, size):
         yield np.arange(start, min(start + size, num_rounds))

@@ -45,7 +45,7 @@ AMI = Traits(
     chance="shuffled meanings",
     needs=("concepts",),
     least_messages=5000,
-    depends_on_size="chance is subtracted, but what is left grows with the number of times that a meaning recurs",
+    depends_on_size="chance is subtracted, but the rest grows with the number of repetitions of a meaning",
 )
 AMI_ARITHMETIC = replace(
     AMI,
@@ -86,7 +86,7 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
     values = adjusted_information(messages, meanings, expected)
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
-        is_whole = len(rows) == num_rows  # E I is then that of the corpus
+        is_whole = len(rows) == num_rows  # E I then equals that of the corpus
         return adjusted_information(messages[rows], meanings[partners], expected if is_whole else None)
 
     found = resample(
@@ -105,7 +105,7 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def _without_recurrence(**labels: NDArray[np.integer[Any]]) -> str | None:
-    """The reason why AMI is undefined if each label of one kind occurs once, or all are equal."""
+    """Reason why AMI is undefined: each label of one kind occurs once, or all are equal; None if it is defined."""
     for what, label in labels.items():
         num_distinct = num_labels(label)
         if num_distinct <= 1:
@@ -117,9 +117,9 @@ def _without_recurrence(**labels: NDArray[np.integer[Any]]) -> str | None:
 
 @cached_per_corpus
 def labels_of_meanings(corpus: Corpus) -> tuple[str, NDArray[np.integer[Any]] | None]:
-    """The type of meanings, `attributes`, `concepts` or `none`, and a label for each whole one, (num_rows,).
+    """Type of the meanings (`attributes`, `concepts` or `none`) and a label for each whole meaning, (num_rows,).
 
-    The labels are as those of `message_labels`.
+    The labels are numbered as in `message_labels`.
     """
     if corpus.meanings is not None and has_attributes(corpus.meanings):
         return "attributes", meaning_labels(corpus)
@@ -173,7 +173,7 @@ def adjusted_information(message: NDArray[Any], meaning: NDArray[Any], expected:
     num_messages = int(message.max()) + 1
     if num_messages <= 2 * num_rows:
         of_message, together = _sizes(message), counts_in_order(codes, num_messages * num_meanings)
-    else:  # as of few rows of a large corpus
+    else:  # as in a small sample of a large corpus
         pairs, together = counted(codes, num_messages * num_meanings)
         starts = np.flatnonzero(np.diff(pairs // num_meanings, prepend=-1))
         of_message = np.add.reduceat(together, starts)
@@ -191,7 +191,7 @@ def adjusted_information(message: NDArray[Any], meaning: NDArray[Any], expected:
 def _sizes(labels: NDArray[Any]) -> Ints:
     """The number of rows of each label that occurs, in ascending order of the labels."""
     bound = int(labels.max()) + 1
-    if bound > 2 * len(labels):  # as of few rows of a large corpus
+    if bound > 2 * len(labels):  # as in a small sample of a large corpus
         return counted(labels, bound)[1]
     counts = np.bincount(labels)
     return counts[counts > 0]
@@ -199,9 +199,9 @@ def _sizes(labels: NDArray[Any]) -> Ints:
 
 @functools.lru_cache(maxsize=1)
 def _log_factorials(most: int, near: int) -> Callable[[Any], Floats]:
-    """The natural logarithm of the factorial of numbers from 0 to `near`, and of those from `most - near` to `most`.
+    """Function for the log factorial of numbers from 0 to `near` and from `most - near` to `most`.
 
-    The last function is kept, as most draws have the same arguments.
+    The latest function is cached, as most draws have the same arguments.
     """
     low: Floats = gammaln(np.arange(1.0, near + 2.0))
     high: Floats = gammaln(np.arange(most - near + 1.0, most + 2.0))
@@ -220,7 +220,7 @@ def _nats(counts: Ints) -> float:
 
 
 _BLOCK = 1 << 16
-"""Pairs whose NPMI is computed at once."""
+"""Pairs whose NPMI is computed in one block."""
 NCNPMI = Traits(
     name="ncnpmi",
     about="whole messages co-occur with whole meanings",
@@ -291,7 +291,7 @@ def _npmi_of_pairs(
     codes = message * np.int64(num_meanings)
     codes += meaning
     pair, count = counted(codes, (int(message.max()) + 1) * num_meanings, overwrites=True)
-    del codes  # of a large corpus they take much memory
+    del codes  # they take much memory for a large corpus
     if len(pair) == 1:
         return np.array([np.nan]), np.ones(1)
     together, npmi = count / len(message), np.empty(len(pair))
@@ -308,7 +308,7 @@ def _npmi_of_pairs(
 WORD_ENTROPY = Traits(
     name="word_entropy",
     about="bits of a word given its concept",
-    high="0 if each concept has one word, 1 bit if each has two that are used alike",
+    high="0 if each concept has one word, 1 bit if each has two that are equally frequent",
     question="concepts",
     direction="lower",
     version=3,
@@ -319,7 +319,7 @@ WORD_ENTROPY = Traits(
     depends_on_size="plug-in entropies are too low in small corpora",
     details={
         "normalised": "divided by the entropy without condition",
-        "unaligned": "each word divided over all concepts of its phrase",
+        "unaligned": "each word divided equally over all concepts of its phrase",
         "chao_shen": CORRECTED,
     },
 )
@@ -327,7 +327,7 @@ CONCEPT_ENTROPY = replace(
     WORD_ENTROPY,
     name="concept_entropy",
     about="bits of a concept given its word",
-    high="0 if each word has one concept, 1 bit if each has two that it is used for alike",
+    high="0 if each word has one concept, 1 bit if each has two that are equally frequent",
 )
 
 
@@ -391,11 +391,11 @@ def word_entropy(corpus: Corpus, options: Options) -> list[Score]:
 def assigned(
     incidence: Incidence, pairings: Sequence[Pairing], *, align: bool = True
 ) -> list[tuple[Floats, Ints, Ints]]:
-    """How often each word is assigned to each concept, and the pairs of both, each (num_pairs,), in each pairing.
+    """Weights of the assignments of words to concepts, with their words and concepts, each (num_pairs,), per pairing.
 
     Args:
         incidence: Words and concepts.
-        pairings: The messages, ascending, and those whose concepts they are paired with.
+        pairings: The messages, ascending, and the messages whose concepts they are paired with.
         align: Assign a word to the concept with the strongest association instead of to all equally.
     """
     every = incidence.of_pairings(pairings)
@@ -403,7 +403,7 @@ def assigned(
     found = Cells(len(pairings) * incidence.num_cells)
     for units in every:
         is_exact = _assign(units, incidence, association, found)
-        if not is_exact and units.is_joined:  # each is then assigned for itself, in their order
+        if not is_exact and units.is_joined:  # each is then assigned alone, in order
             found = Cells(incidence.num_cells)
             for each in incidence.units(*pairings[0], joins=False):
                 _assign(each, incidence, association, found)
@@ -416,7 +416,7 @@ def assigned(
 def _assign(
     units: WordPhrases, incidence: Incidence, association: Callable[[Ints], Floats] | None, found: Cells
 ) -> bool:
-    """Divide words over concepts, and add them there; whether all shares, and so their sums, are exact."""
+    """Divide words over concepts and add the shares to `found`; whether all shares, and so their sums, are exact."""
     cells = incidence.cells(units)
     if association is None:
         is_chosen = [cell % (incidence.num_concepts + 1) < incidence.num_concepts for cell in cells]
@@ -438,9 +438,9 @@ def _assign(
 def _association(
     incidence: Incidence, every: Iterable[WordPhrases], pairings: Sequence[Pairing]
 ) -> Callable[[Ints], Floats]:
-    """The association of the word and the concept of each of some cells that occur, 0 where there is no concept.
+    """Function for the strength of the association of word and concept in cells that occur; 0 without a concept.
 
-    As p(w) is the same for all concepts of a word, p(w, c) / p(c) decides.
+    As p(w) is the same for all concepts of a word, only p(w, c) / p(c) matters.
     """
     size = len(pairings) * incidence.num_cells
     together = Cells(size)
@@ -467,7 +467,7 @@ def _uncertainties(
     work: int,
     bounds: tuple[float, float] | None,
 ) -> list[Uncertainty]:
-    """Intervals and chance levels of figures of words with concepts, where each co-occurrence counts `work` entries."""
+    """Intervals and chance levels of figures of words and concepts; a co-occurrence counts as `work` table entries."""
     return resample(
         None,
         values,
@@ -483,7 +483,7 @@ def _uncertainties(
 CONTEXT_INDEPENDENCE = Traits(
     name="context_independence",
     about="concepts have their own words",
-    high="1 if each concept has a word that stands in exactly its messages; low where words have several symbols",
+    high="1 if each concept has a word that occurs in exactly its messages; low if words have several symbols",
     question="concepts",
     direction="higher",
     version=3,
@@ -491,10 +491,10 @@ CONTEXT_INDEPENDENCE = Traits(
     chance="shuffled meanings",
     needs=("concepts",),
     shares="words with concepts",
-    depends_on_size="in small corpora the best word of a concept fits noise, too",
+    depends_on_size="in small corpora the best word of a concept fits noise",
     details={
         "by_tokens": "with words counted by occurrence, not by message",
-        "likeliest": "by_tokens, each concept with its likeliest word",
+        "likeliest": "as by_tokens, with the most probable word of each concept",
     },
 )
 
@@ -537,16 +537,16 @@ def context_independence(corpus: Corpus, options: Options) -> list[Score]:
 
 NPMI = Traits(
     name="npmi",
-    about="each concept goes with a word",
+    about="each concept co-occurs with a word",
     title="normalised pointwise mutual information of words and concepts",
-    high="1 if each concept has a word that is in exactly its messages, 0 if all words are independent of concepts",
+    high="1 if each concept has a word that occurs in exactly its messages, 0 if all words are independent of concepts",
     question="concepts",
     direction="higher",
     bounds=(-1.0, 1.0),
     chance="shuffled meanings",
     needs=("concepts",),
     shares="words with concepts",
-    depends_on_size="in small corpora the best word of a concept fits noise, too",
+    depends_on_size="in small corpora the best word of a concept fits noise",
     by_name_only=True,
 )
 
@@ -560,8 +560,8 @@ def npmi(corpus: Corpus, options: Options) -> list[Score]:
     with a word. Range -1 to 1; 1 if each concept has a word that is in exactly the messages with it, 0 in a constant
     language.
 
-    Other words of a concept do not count: so it is high also for a language that says more than what is meant.
-    `ncnpmi` is of whole messages and meanings. A concept that is in all messages is left out, as all words are
+    Only the best word of a concept counts, so the score is high also for a language that says more than the meaning.
+    `ncnpmi` compares whole messages and meanings. A concept that is in all messages is left out, as all words are
     independent of it; undefined if there is no other. Null distribution: messages exchanged between meanings.
     """
     kind, incidence = incidence_of(corpus)
@@ -580,16 +580,16 @@ def npmi(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def _best_npmi(incidence: Incidence, pairings: Sequence[Pairing]) -> list[float]:
-    """The weighted mean over concepts of their highest NPMI, in each pairing; NaN if no concept varies.
+    """Weighted mean over concepts of their highest NPMI, in each pairing; NaN if no concept varies.
 
-    A concept that is in no message with a word has -1, the limit of NPMI.
+    A concept that never occurs in a message with a word has -1, the limit of NPMI.
     """
     concept, word, count, of_word, of_concept = _with_words(incidence, pairings)
     begins = np.flatnonzero(np.diff(concept, prepend=-1))  # of each concept
     num_rows = np.repeat([len(rows) for rows, _ in pairings], incidence.num_concepts + 1)
     together, highest = count / num_rows[concept], np.full(len(num_rows), -1.0)
     expected = of_word[word] / num_rows[concept] * of_concept[concept] / num_rows[concept]
-    with np.errstate(divide="ignore", invalid="ignore"):  # of a word and a concept that are in all messages
+    with np.errstate(divide="ignore", invalid="ignore"):  # a word and a concept in all messages
         found = np.log(together / expected) / -np.log(together)
     if len(begins):
         highest[concept[begins]] = np.maximum.reduceat(np.where(together < 1, found, 0), begins)
@@ -608,9 +608,9 @@ def independence(
 
     Args:
         incidence: Words and concepts.
-        pairings: The messages, ascending, and those whose concepts they are paired with.
+        pairings: The messages, ascending, and the messages whose concepts they are paired with.
         by_tokens: Count the occurrences of a word instead of its messages, and divide by the number of co-occurrences
-            instead of that of the messages with the word or the concept.
+            instead of the number of messages with the word or the concept.
         likeliest: Choose w_c by the highest p(w | c) instead of p(c | w).
 
     Returns:
@@ -640,11 +640,11 @@ def independence(
 def _with_words(
     incidence: Incidence, pairings: Sequence[Pairing], by_tokens: bool = False
 ) -> tuple[Ints, Ints, NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """The concepts that co-occur with words, ascending, and these words; in each pairing they are numbered anew.
+    """Co-occurring pairs of concept and word, concepts ascending; ids of a pairing follow those of the pairing before.
 
     Returns:
-        Concepts, words and how often both co-occur, (num_pairs,); the number of messages of each word, or of its
-        occurrences, (num_pairings * num_words,), and of messages of each concept, (num_pairings * (num_concepts + 1),).
+        Concepts, words and number of co-occurrences, (num_pairs,); the number of messages (or occurrences) of each
+        word, (num_pairings * num_words,); the number of messages of each concept, (num_pairings * (num_concepts + 1),).
     """
     in_messages, num_words = incidence.totals(pairings), incidence.num_words
     of_word: NDArray[Any] = np.zeros(len(pairings) * num_words)
@@ -652,7 +652,7 @@ def _with_words(
     for units in incidence.of_pairings(pairings):
         weights = units.tokens if by_tokens else units.messages
         pairing, word = np.divmod(units.word, num_words)
-        for concepts in incidence.concepts:  # those of a concept of a pairing together
+        for concepts in incidence.concepts:  # cells are grouped by pairing and concept
             cells = pairing * (incidence.num_concepts + 1) + concepts.take(units.phrase)
             table.add(cells * num_words + word, weights)
         of_word += np.bincount(units.word, weights, len(of_word))

@@ -3,8 +3,8 @@
 Carmeli et al. (2024), https://arxiv.org/abs/2403.14705. All metrics and figures are computed from the translation
 graph: co-occurrences of words and concepts, and their best matching (section 3 and figure 2).
 
-Words and phrases of samples are counted part by part, so that large corpora take little memory. Corpora have few
-different phrases compared with their samples, so what concerns phrases is counted once for each of them.
+Words and phrases are counted chunk by chunk, so that large corpora take little memory. Corpora have far fewer different
+phrases than samples, so figures of phrases are computed once per different phrase.
 """
 
 import functools
@@ -38,28 +38,28 @@ from ecsuite.runtime.errors import CorpusError
 from ecsuite.runtime.ragged import Ragged
 
 ROWS = 1 << 18
-"""Samples of a part."""
+"""Samples of a chunk."""
 FEW_ROWS = 1 << 14
-"""Samples of a part without a table of its own: they fit the cache."""
+"""Samples of a chunk that is counted without a table, so that it fits the cache."""
 _MAX_TABLE = 1 << 22
-"""Entries of a table of words and phrases; with more, each sample's phrase is counted for itself."""
+"""Maximum number of entries of a table of words and phrases; above this, each sample's phrase is counted separately."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chunk:
-    """Some consecutive samples."""
+    """Consecutive samples."""
 
     rows: slice
-    """Which."""
+    """Their positions in the corpus."""
     row: Ints
-    """Sample of each word, from 0 in the part, ascending, shape (num_words_in_part,)."""
+    """Sample of each word, from 0 in the chunk, ascending, shape (num_words_in_chunk,)."""
     kind: Ints
-    """Each word, from 0."""
+    """Id of each word, from 0."""
     phrase: NDArray[np.integer[Any]]
-    """The phrase of each sample of the part."""
+    """The phrase of each sample of the chunk."""
 
     def matrix(self, num_words: int) -> Any:
-        """The words as a sparse array, shape (num_samples_in_part, num_words); repetitions are added."""
+        """Sparse array of word counts, shape (num_samples_in_chunk, num_words); repetitions are added."""
         starts = np.searchsorted(self.row, np.arange(len(self.phrase) + 1))
         ones = np.ones(len(self.kind), np.int64)
         return csr_array((ones, self.kind, starts), shape=(len(self.phrase), num_words))
@@ -70,7 +70,7 @@ class Samples:
 
     Args:
         corpus: Messages with concepts.
-        count: Whether words and concepts count each time that they occur in a sample, or once.
+        count: Whether words and concepts count at each occurrence in a sample, or once per sample.
     """
 
     def __init__(self, corpus: Corpus, count: Count) -> None:
@@ -90,7 +90,7 @@ class Samples:
         """The concepts of each different phrase."""
 
     def parts(self, num_rows: int = ROWS) -> Iterator[Chunk]:
-        """All samples, in their order."""
+        """Chunks of all samples, in corpus order."""
         offsets = self.messages.offsets
         for start in range(0, len(self.messages), num_rows):
             rows = slice(start, min(start + num_rows, len(self.messages)))
@@ -103,9 +103,9 @@ class Samples:
             yield Chunk(rows=rows, row=row, kind=kind, phrase=self.phrase[rows])
 
     def by_word(self) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
-        """The sample of each word, from 0, and the words, both in the order of words and then of samples.
+        """The sample of each word, from 0, and the words, both sorted by word and then by sample.
 
-        Consecutive words are then counted in places that are close in memory, which is faster.
+        Consecutive words are then counted in memory cells that are near to each other, which is faster.
         """
         size = int(self.words_per_row().sum())
         row, kind = np.empty(size, index_type(len(self.messages))), np.empty(size, self.messages.values.dtype)
@@ -153,8 +153,9 @@ class Samples:
         """Words with concepts, each shape (num_words, num_concepts).
 
         Returns:
-            Their co-occurrences, summed over samples, repetitions of both counted; and the occurrences of the word in
-            samples whose phrase has the concept, which are the same where no phrase repeats a concept.
+            The number of co-occurrences, summed over samples, with repetitions of both counted; and the number of
+            occurrences of the word in samples whose phrase has the concept, which is equal if no phrase repeats a
+            concept.
         """
         num_words, num_phrases = len(self.word_ids), len(self.phrases.per_row)
         repeats = bool((self.phrases.count > 1).any())
@@ -176,14 +177,14 @@ class Samples:
         return found[0], found[-1]
 
     def understood(self, word: Ints, concept: Ints) -> tuple[NDArray[np.integer[Any]], Ints]:
-        """Occurrences of matched words in samples with their concepts.
+        """Count matched words in samples whose phrase has their concept.
 
         Args:
-            word: Words, each once, shape (num_pairs,).
-            concept: The concept of each.
+            word: Distinct words, shape (num_pairs,).
+            concept: The concept of each word.
 
         Returns:
-            The number of different words of each sample whose concept is in its phrase, shape (num_samples,); and for
+            The number of distinct words of each sample whose concept is in its phrase, shape (num_samples,); and for
             each pair the number of occurrences of the concept in samples with the word, shape (num_pairs,).
         """
         num_concepts = len(self.phrases.ids)
@@ -191,7 +192,7 @@ class Samples:
         concept_of[word] = concept
         named_by = np.zeros(num_concepts, np.int64)
         different = np.zeros(len(self.phrase), np.min_scalar_type(num_concepts))
-        width = num_concepts + 1  # the last is in no phrase
+        width = num_concepts + 1  # the last one stands for no concept
         counts = self.phrases.matrix().astype(np.int64)
         counts.resize(len(self.phrases.per_row), width)
         known = None
@@ -200,7 +201,7 @@ class Samples:
             known = known.astype(np.min_scalar_type(known.max(initial=0)))  # so that it fits the cache
 
         def times_of(phrase: NDArray[np.integer[Any]], row: Ints, concept: Ints) -> NDArray[np.integer[Any]]:
-            """How often the phrases of rows have a concept, shape (num_pairs,)."""
+            """Number of times that the phrases of rows contain a concept, shape (num_pairs,)."""
             if known is None:
                 return np.asarray(counts[phrase[row], concept]).ravel()
             times: NDArray[np.integer[Any]] = known[(phrase * np.int64(width))[row] + concept]
@@ -225,33 +226,33 @@ class Samples:
 
 Labels = NDArray[np.integer[Any]]
 Counter = Callable[[Labels, Labels], Any]
-"""Counts words with the concepts of the phrases that they are paired with."""
+"""Function that counts words with the concepts of the phrases that they are paired with."""
 _MAX_CODES_TABLE = 1 << 20
-"""Entries of the table of words and groups; larger ones do not fit the CPU cache."""
+"""Maximum number of entries of the table of words and groups; larger ones do not fit the CPU cache."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Group:
-    """Some of the concepts of each phrase, as one label."""
+    """Subset of the concepts of each phrase, as one label."""
 
     label: Ints
     """The label of each phrase, from 0, shape (num_phrases,)."""
     counts: csr_array
-    """How often each concept is in the group of a label, shape (num_labels, num_concepts); most are not in it."""
+    """Count of each concept in the group of a label, shape (num_labels, num_concepts); mostly 0."""
 
 
 def cooccurrence_counter(concepts: Occurrences, num_words: int, num_tokens: int) -> Counter:
-    """A function that counts words with concepts, for many pairings of messages and phrases.
+    """Make a function that counts words with concepts, for many pairings of messages and phrases.
 
     Args:
-        concepts: Of each phrase.
+        concepts: The concepts of each phrase.
         num_words: Number of different words.
         num_tokens: Number of words in all messages.
 
     Returns:
-        A function of words, from 0, which is faster if they ascend, and of the phrase that the message of each is
-        paired with, each (num_tokens,). Its table has shape (num_words, num_concepts); one of more than `MAX_TABLE`
-        entries is sparse.
+        A function of words, from 0 (faster if ascending), and of the phrase paired with the message of each word, both
+        (num_tokens,). Its table has shape (num_words, num_concepts); a table of more than `MAX_TABLE` entries is
+        sparse.
     """
     if num_words * len(concepts.ids) > MAX_TABLE:
         of_phrases = concepts.matrix()
@@ -279,7 +280,7 @@ def cooccurrence_counter(concepts: Occurrences, num_words: int, num_tokens: int)
 
 
 def groups_of(concepts: Occurrences, num_words: int, num_tokens: int) -> list[Group]:
-    """The concepts of phrases in as few groups as have tables of words and labels that are worth it."""
+    """Split the concepts of phrases into as few groups as their tables of words and labels allow."""
     num_concepts, groups = len(concepts.ids), list[Group]()
     kind, row = np.repeat(concepts.kind, concepts.count), np.repeat(concepts.row, concepts.count)
     place = np.arange(len(kind)) - (np.cumsum(concepts.per_row) - concepts.per_row)[row]
@@ -307,15 +308,14 @@ class TranslationGraph:
     samples: Samples
     """The words of each sample, without EOS, and its phrase."""
     weights: Ints
-    """Co-occurrences of word and concept in samples, all repeated occurrences counted,
-    shape (num_words, num_concepts)."""
+    """Number of co-occurrences of word and concept in samples, repetitions counted, shape (num_words, num_concepts)."""
     present: Ints
     """Number of occurrences of the word with the concept in the phrase of their sample, shape as `weights`;
     equal to `weights` if no phrase repeats a concept."""
     word: Ints
     """The words of the best matching, in order of decreasing weight, shape (num_pairs,)."""
     concept: Ints
-    """Their concepts."""
+    """The concepts matched with these words."""
 
     @property
     def edges(self) -> int:
@@ -324,14 +324,14 @@ class TranslationGraph:
 
     @property
     def share(self) -> float:
-        """The score: the share of the edges that is words whose matched concept is in the phrase of their sample."""
+        """The score: number of words whose matched concept is in the phrase of their sample, divided by `edges`."""
         return int(self.present[self.word, self.concept].sum()) / self.edges
 
     def shares(self, with_word: Ints | None = None) -> Floats:
         """Purity of each pair of the best matching, shape (num_pairs, 2).
 
         Args:
-            with_word: The second result of `Samples.understood` of the pairs, if it is there already.
+            with_word: The second result of `Samples.understood` of the pairs, if already computed.
 
         Returns:
             The share of the word's occurrences with the concept in their phrase, and the share of the concept's
@@ -365,21 +365,21 @@ def translate(corpus: Corpus, count: Count = "tokens") -> TranslationGraph | Non
 
 
 NUM_SUBSAMPLES = 30
-"""Half-samples for the interval: a matching of each is slow, and Student's t allows for their number."""
+"""Half-samples for the interval: a matching is slow, and Student's t allows for their number."""
 
 
 CBM = Traits(
     name="cbm",
     about="words that occur with their matched concept",
     title="concept best matching",
-    high="1 if each symbol is the name of one concept and every concept is said; low where words have several symbols",
+    high="1 if each symbol names one concept and every concept is named; low if words have several symbols",
     question="concepts",
     direction="higher",
     version=3,
     bounds=(0.0, 1.0),
     chance="shuffled meanings",
     needs=("concepts",),
-    depends_on_size="in small corpora the best matching fits noise, too",
+    depends_on_size="in small corpora the best matching fits noise",
     details={
         "ambiguity": "words whose matched concept is absent",
         "paraphrase": "words of a concept beyond its matched word",
@@ -412,8 +412,8 @@ def cbm(corpus: Corpus, options: Options) -> list[Score]:
     - `unmatched` is the share of all concept occurrences whose concept has no matched word;
     - `precision` and `recall` are the means over samples of the number of distinct words whose concept is in the
       phrase, divided by the number of words and of concepts (appendix D); 0 if there are none.
-    The chance level is the mean score with messages exchanged between phrases, all messages of a phrase together; where
-    phrases differ by one concept each, single messages are exchanged (`exchange.of_phrases`).
+    The chance level is the mean score with messages exchanged between phrases, all messages of a phrase together; if
+    phrases differ by a single concept, single messages are exchanged (`exchange.of_phrases`).
 
     Every draw of the null distribution and of the interval has a new matching; see `resampling.resample`. There are 100
     permutations and 30 half-samples, and fewer, down to 20, if the number of words times concepts plus a tenth of the
@@ -443,7 +443,6 @@ def cbm_types(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> list[Score]:
-    """The score, with tokens or types counted."""
     score = unscored(traits, count=count, eos="strip")
     graph = translate(corpus, count)
     if graph is None:
@@ -454,7 +453,7 @@ def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> li
     total_edges = int(np.maximum(*per_row).sum())
     shares = (different_in_row / np.maximum(1, counts, out=counts) for counts in per_row)
     precision, recall = (float(np.mean(each)) for each in shares)
-    del different_in_row, per_row  # of a large corpus they take much memory
+    del different_in_row, per_row  # they take much memory for a large corpus
     of_words, of_concepts = samples.word_totals, samples.concept_totals
     good, matched = int(graph.present[word, concept].sum()), int(of_words[word].sum())
     total_concepts = int(of_concepts.sum())
@@ -483,7 +482,7 @@ def _score(corpus: Corpus, options: Options, traits: Traits, count: Count) -> li
     tied = int(tied_pairs(weights, word, concept).sum())
     repeats = (samples.phrases.count > 1).any()
     dependent = [*(["value"] if repeats else []), *details, "map", "map_shares"] if tied else []
-    # Table entries of a draw; co-occurrences are sorted, so counting them is ten times as fast.
+    # Table entries of a draw; co-occurrences are sorted, so counting them is ten times faster.
     work = int(samples.phrases.per_row.max()) * int(of_words.sum()) // 10 + len(of_words) * len(of_concepts)
     (found,) = resample(
         None,
@@ -509,9 +508,9 @@ def paired_score(messages: Ragged, concepts: Ragged, rows: Ints, count: Count) -
     """The score as a function of a pairing of messages and phrases, with a new best matching each time.
 
     Args:
-        messages: Without EOS.
-        concepts: Of each message.
-        rows: The messages and phrases that are paired, ascending; they are numbered from 0.
+        messages: Symbols without EOS.
+        concepts: The concepts of each message.
+        rows: The messages and phrases that are paired, ascending; ids in pairings are positions in `rows`.
         count: Whether tokens or types are counted.
     """
     if len(rows) < len(messages):
@@ -547,7 +546,7 @@ def paired_score(messages: Ragged, concepts: Ragged, rows: Ints, count: Count) -
 STEP = 100
 """Samples per segment in figure 4."""
 MAX_POINTS = 50
-"""Maximum number of points of a curve; long corpora have longer segments, in multiples of `STEP`."""
+"""Maximum number of points of a curve; larger corpora have longer segments, in multiples of `STEP`."""
 
 
 def sensitivity(corpus: Corpus, count: Count = "tokens", step: int | None = None) -> dict[str, Any]:
@@ -587,7 +586,7 @@ def sensitivity(corpus: Corpus, count: Count = "tokens", step: int | None = None
     accumulated: list[float | None] = []
     segmented: list[float | None] = []
     for part in samples.parts(step):
-        # Few words, so the assignment problem is small.
+        # Few words make the assignment problem small.
         used, kind = np.unique(part.kind, return_inverse=True)
         segment_words = replace(part, kind=kind).matrix(len(used)).T
         segment_weights, *once = ((segment_words @ table[part.phrase]).toarray() for table in tables)
@@ -612,12 +611,12 @@ def sensitivity(corpus: Corpus, count: Count = "tokens", step: int | None = None
 
 
 def _score_of_part(weights: Ints, present: Ints, num_edges: int) -> float | None:
-    """The score of a part of a corpus; None if it has neither words nor concepts."""
+    """Score of a part of a corpus; None if it has neither words nor concepts."""
     word, concept = best_match(weights)
     return float(present[word, concept].sum() / num_edges) if num_edges else None
 
 
 def _deviation(scores: list[float | None]) -> float | None:
-    """The standard deviation of the scores that are not None; None for fewer than two."""
+    """Standard deviation of the defined scores; None for fewer than two."""
     known = [score for score in scores if score is not None]
     return float(np.std(known, ddof=1)) if len(known) > 1 else None

@@ -1,7 +1,7 @@
-"""Compute the metrics of a corpus: each speaker alone, and in several processes with the same scores as in one.
+"""Compute the metrics of a corpus: per speaker, and in several processes with the same scores as in one.
 
-Threads gain nothing here: most metrics call numpy some thousand times for little each, which Python's lock prevents
-from running at once.
+Threads gain nothing here: most metrics call numpy a thousand times with small arrays, and Python's lock serialises
+these calls.
 """
 
 import gc
@@ -44,21 +44,21 @@ if TYPE_CHECKING:
     from ecsuite.games.runs.run import Run
 
 BY_SPEAKER = "by_speaker"
-"""The key of the details that has the value of each speaker."""
+"""Key in the details of the value of each speaker."""
 BY_TARGET = "by_target"
-"""The key of the details that has parts of the value, such as of each target language, which are means, too."""
+"""Key in the details of parts of the value, such as per target language, which are averaged over speakers too."""
 REMARKS = ("warning", "note", "limits")
-"""Keys of the details that have a sentence on how to read a score."""
+"""Keys of the details with a sentence on how to read a score."""
 NUM_NAMED = 5
-"""Most speakers that a remark names."""
+"""Maximum number of speakers that a remark names."""
 _SHARED = (dense_content, narrow_attributes, message_labels, meaning_labels, concept_labels)
-"""Results that most metrics need, made before other processes start, which then have them, too."""
+"""Cached results that most metrics need, computed before other processes start, which then inherit them."""
 MAX_SYMBOLS = 2_000_000
-"""Symbols of a corpus up to which processes may have it each for itself; of a larger one, two may share it."""
+"""Symbols of a corpus up to which each process may have its own copy; a larger corpus is shared by two at most."""
 MAX_PROCESSES = 4
-"""Processes beyond which nothing is gained: one metric takes a quarter of the time of all."""
+"""Maximum useful number of processes: one metric takes a quarter of the total time."""
 SECONDS = 0.2
-"""Between two looks for a request to stop, while other processes compute."""
+"""Interval in seconds between checks for a stop request, while other processes compute."""
 
 
 def compute_parallel(
@@ -72,18 +72,18 @@ def compute_parallel(
     load: Callable[[str], Metric] | None = None,
     alone: frozenset[str] = frozenset(),
 ) -> Iterator[list[Score]]:
-    """The scores of each metric, in their order; progress is reported between metrics.
+    """Compute the scores of each metric, in order; progress is reported between metrics.
 
     Args:
         metrics: By name, the fastest first.
-        corpus: What to score.
-        options: Of the metrics.
-        run: The run whose corpus it is, for metrics that ask its agents, which are among those `alone`.
-        runner: Runs jobs of metrics, reports progress, and says when to stop.
-        num_processes: Most processes, with this one.
-        load: A function of a module, which gives a metric by its name in another process; None: there is no other.
-        alone: Metrics that only this process computes: those that start processes, and those of users, which it alone
-            was allowed to import.
+        corpus: The corpus to score.
+        options: Options of scoring.
+        run: The run whose corpus it is, for metrics that need its agents, which must be in `alone`.
+        runner: Runs jobs of metrics, reports progress, and passes on stop requests.
+        num_processes: Maximum number of processes, including this one.
+        load: A module-level function that returns a metric by name in another process; None: use one process.
+        alone: Metrics that only this process computes: metrics that start processes, and users' metrics, which only
+            this process may import.
 
     Raises:
         KeyboardInterrupt, SystemExit: If the runner is asked to stop.
@@ -103,7 +103,7 @@ def compute_parallel(
         with ExitStack() as around:
             if not traits.keeps_work:
                 around.enter_context(ending_at_once())
-                if name not in alone:  # the last bits of sums depend on it
+                if name not in alone:  # the last bits of sums depend on the number of threads
                     around.enter_context(one_thread.limit(limits=1, user_api="blas"))
             if traits.needs_agents:
                 return metric(run, options, runner=runner)
@@ -115,14 +115,14 @@ def compute_parallel(
     if load is not None and num_processes > 1:
         groups = _groups({name: metric for name, metric in metrics.items() if name not in alone})
         width = min(num_processes, MAX_PROCESSES, len(groups))
-        if len(corpus.messages.values) > MAX_SYMBOLS:  # what metrics make of it takes much memory
+        if len(corpus.messages.values) > MAX_SYMBOLS:  # intermediate results take much memory
             width = min(width, 2 if _start_method() == "fork" else 1)
     with corpus_cache(corpus):
         if load is not None and width > 1:
-            if len(corpus.messages.values) > MAX_SYMBOLS:  # each process would make them for itself
+            if len(corpus.messages.values) > MAX_SYMBOLS:  # otherwise each process would compute them
                 for make in _SHARED:
                     make(corpus)
-            gc.freeze()  # what was imported is garbage in no process, and is looked through in none
+            gc.freeze()  # spares every process the garbage collection of imported objects
             helpers = _Helpers(width - 1, load, groups, corpus, options)
             try:
                 for name in helpers.work.from_first():
@@ -135,19 +135,18 @@ def compute_parallel(
                 helpers.close()
                 gc.unfreeze()
         for name in metrics:
-            if name not in found:  # also what a process that failed did not compute, which then fails here
+            if name not in found:  # including metrics of a failed process, which then fail here
                 found[name] = compute(name)
             yield found[name]
 
 
 @lru_cache(maxsize=1)
 def _libraries(num_modules: int) -> ThreadpoolController:
-    """The libraries with threads, which come with modules: to look for them takes as long as some metrics."""
+    """Controller of the loaded libraries with threads; cached, as the search takes as long as some metrics."""
     return ThreadpoolController()
 
 
 def _groups(metrics: Mapping[str, Metric]) -> list[tuple[str, ...]]:
-    """The names of metrics, those together that share work."""
     groups: dict[str, tuple[str, ...]] = {}
     for name, metric in metrics.items():
         shares = next((each.shares for each in metric.traits if each.shares), name)
@@ -156,30 +155,30 @@ def _groups(metrics: Mapping[str, Metric]) -> list[tuple[str, ...]]:
 
 
 def num_threads() -> int:
-    """One a core, or as many as this process may have beside others: `OMP_NUM_THREADS`."""
+    """Number of threads: the number of cores, or less if `OMP_NUM_THREADS` says so."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
     return min(num_cores(), int(asked)) if asked.isdecimal() and int(asked) else num_cores()
 
 
 class _Work:
-    """Groups of names that several processes take, each once: from the front, where the fastest are, or the end."""
+    """Queue of groups of names, shared by processes: one takes from the front (fastest first), others from the end."""
 
     def __init__(self, context: Any, groups: Sequence[tuple[str, ...]]) -> None:
         self.groups = groups
-        self.bounds = context.Array("i", [0, len(groups)])  # of those that nobody has taken
+        self.bounds = context.Array("i", [0, len(groups)])  # range of the groups that are not taken
 
     def from_first(self) -> Iterator[str]:
-        """The names of the first group left, and so on."""
+        """Take groups from the front, and yield their names."""
         while (place := self._taken(0)) is not None:
             yield from self.groups[place]
 
     def from_last(self) -> Iterator[str]:
-        """The names of the last group left, and so on."""
+        """Take groups from the end, and yield their names."""
         while (place := self._taken(1)) is not None:
             yield from self.groups[place]
 
     def _taken(self, end: int) -> int | None:
-        """The group taken from an end, 0 or 1; None if there is none left."""
+        """Index of a group taken from an end (0 or 1); None if none is left."""
         with self.bounds:
             first, last = map(int, self.bounds)
             if first == last:
@@ -215,14 +214,14 @@ class _Helpers:
             self.processes.append(process)
 
     def finished(self, seconds: float) -> dict[str, list[Score]]:
-        """The scores that have come by now, by metric, and those that come within some seconds if there are none."""
+        """Scores received so far, by metric; waits up to some seconds for the first."""
         found = {}
         for ready in connection.wait(self.connections, seconds):
             assert isinstance(ready, Connection)
             try:
                 name, scores = ready.recv()
                 found[name] = scores
-            except (EOFError, OSError):  # it has nothing left to do, or failed
+            except (EOFError, OSError):  # the process has finished or failed
                 self.connections.remove(ready)
         return found
 
@@ -234,9 +233,9 @@ class _Helpers:
 
 
 def _start_method() -> str:
-    """How other processes start: as copies of this one, which have all that it imported and read, where that is safe.
+    """Start method of other processes: fork, which copies all that was imported and read, if that is safe.
 
-    It is on Linux, but not beside the threads of torch, on which its copy would wait forever.
+    It is safe on Linux without torch, whose threads would deadlock the copy.
     """
     return "fork" if sys.platform == "linux" and "torch" not in sys.modules else "spawn"
 
@@ -256,15 +255,15 @@ def _serve(
             try:
                 scores = by_speaker(load(name), corpus, options)
             except Exception:
-                break  # the other process computes it again, and fails in the same way
+                break  # the parent process computes it again, and fails in the same way
             connection.send((name, scores))
     connection.close()
 
 
 def speakers_of(corpus: Corpus) -> list[Any]:
-    """The speakers of a corpus in the order of their names; empty where it does not say who spoke.
+    """Speakers of a corpus, sorted by name; empty without the column `speaker`.
 
-    Messages of which it is not known who said them are of none.
+    Messages of an unknown speaker belong to none.
     """
     return corpus.values_of(SPEAKER) if SPEAKER in corpus.columns else []
 
@@ -272,10 +271,10 @@ def speakers_of(corpus: Corpus) -> list[Any]:
 def by_speaker(
     metric: Metric, corpus: Corpus, options: Options, *, runner: Runner | None = None
 ) -> list[Score]:
-    """The scores of a corpus: where it has several speakers, the mean over them, unless a metric takes all together.
+    """Scores of a corpus: the mean over its speakers if it has several, unless the metric pools them.
 
     Each speaker is scored alone. A score is the mean over the speakers for whom it is defined, with Student's 95 %
-    interval over them. Its chance level is the mean over them in each shuffle, see `Chance.average`.
+    interval over speakers. Its chance level is averaged per permutation, see `Chance.average`.
     """
     parts = [corpus] if metric.shared.is_of_all_speakers else parts_of(corpus)
     each = [metric(part, options, runner=runner) for part in parts]
@@ -286,7 +285,7 @@ def by_speaker(
 
 
 def parts_of(corpus: Corpus) -> list[Corpus]:
-    """The messages of each speaker, where there are several; else the corpus."""
+    """Messages of each speaker if there are several; otherwise the corpus."""
     speakers = speakers_of(corpus)
     return [corpus] if len(speakers) < 2 else [corpus.where(SPEAKER, speaker) for speaker in speakers]
 
@@ -294,10 +293,9 @@ def parts_of(corpus: Corpus) -> list[Corpus]:
 def mean_score(
     speakers: Sequence[Any], scores: Sequence[Score], bounds: Mapping[str, tuple[float, float] | None]
 ) -> Score:
-    """One score of the scores of each speaker; its interval ends where the score does.
+    """Average the scores of speakers; the interval is clipped to the range of the score.
 
-    That is by name in `bounds`, or where the range depends on the corpus, such as that of `word_entropy`, by its
-    chance.
+    The range is in `bounds` by name or, if it depends on the corpus as for `word_entropy`, in the chance level.
     """
     first = scores[0]
     values = [score.value for score in scores]
@@ -309,7 +307,7 @@ def mean_score(
         reasons: dict[str, list[Any]] = {}
         for speaker, score in zip(speakers, scores, strict=True):
             reasons.setdefault(str(score.reason), []).append(speaker)
-        reason = _all_said(reasons, len(speakers))
+        reason = _joined_remarks(reasons, len(speakers))
         return structs.replace(first, signature=signature, chance=None, reason=reason, details=details)
     if all(BY_TARGET in score.details for score in defined):
         targets = [score.details[BY_TARGET] for score in defined]
@@ -331,7 +329,7 @@ def mean_score(
 
 
 def _remarks(speakers: Sequence[Any], scores: Sequence[Score]) -> dict[str, str]:
-    """Merge the remarks on the scores of speakers: once where all have it, else with the speakers' names."""
+    """Merge the remarks on the scores of speakers: once if all have it, otherwise with the speakers' names."""
     remarks: dict[str, str] = {}
     is_defined = any(score.value is not None for score in scores)
     for key in REMARKS:
@@ -342,17 +340,17 @@ def _remarks(speakers: Sequence[Any], scores: Sequence[Score]) -> dict[str, str]
             if key == "warning" and is_defined and score.value is None:
                 said.setdefault(f"has no score and is not in the mean: {score.reason}", []).append(speaker)
         if said:
-            remarks[key] = _all_said(said, len(speakers))
+            remarks[key] = _joined_remarks(said, len(speakers))
     return remarks
 
 
-def _all_said(said: Mapping[str, Sequence[Any]], num_speakers: int) -> str:
-    """Sentences, each with the names of those of whom it is said."""
-    return "; ".join(_said(sentence, who, num_speakers) for sentence, who in said.items())
+def _joined_remarks(said: Mapping[str, Sequence[Any]], num_speakers: int) -> str:
+    """Join sentences, each with the names of its speakers."""
+    return "; ".join(_with_names(sentence, who, num_speakers) for sentence, who in said.items())
 
 
-def _said(sentence: str, who: Sequence[Any], num_speakers: int) -> str:
-    """A sentence with the names of those of whom it is said, unless they are all."""
+def _with_names(sentence: str, who: Sequence[Any], num_speakers: int) -> str:
+    """Sentence with the names of its speakers, unless it holds for all."""
     if len(who) == num_speakers:
         return sentence
     named = ", ".join(map(str, who[:NUM_NAMED])) + (
@@ -362,7 +360,7 @@ def _said(sentence: str, who: Sequence[Any], num_speakers: int) -> str:
 
 
 def _common_signature(signatures: Sequence[str]) -> str:
-    """One signature of those of speakers: what differs, such as their numbers of messages, is listed: `n:2x60+300`."""
+    """Merge signatures of speakers: settings that differ, such as numbers of messages, are listed: `n:2x60+300`."""
     if len(set(signatures)) == 1:
         return signatures[0]
     rows = [[part.partition(":") for part in signature.split("|")] for signature in signatures]
@@ -374,8 +372,8 @@ def _common_signature(signatures: Sequence[str]) -> str:
 
 
 def _listed(counts: Counter[str]) -> str:
-    """Each value, with the number of speakers that have it: `2x60+300`; the value alone where all have it."""
+    """List values with the number of speakers of each: `2x60+300`; the value alone if all have the same."""
     if len(counts) == 1:
         return next(iter(counts))
-    order = sorted(counts, key=lambda value: (len(value), value))  # numbers in their order
+    order = sorted(counts, key=lambda value: (len(value), value))  # numbers in numeric order
     return "+".join(f"{counts[value]}x{value}" if counts[value] > 1 else value for value in order)

@@ -1,7 +1,7 @@
-"""Conclusions: whether a score differs from chance, in plain words, corrected for the number of scores.
+"""Conclusions: whether a score differs from chance, in words, corrected for the number of scores.
 
-The thresholds of all conclusions are here, but for those of messages, which are traits of scores; and the limits of
-XferBench scores, whose figures are in docs/evidence/mini.md.
+All thresholds of conclusions are here, except minimum numbers of messages, which are traits of scores; so are the
+limits of XferBench scores, with figures in docs/evidence/mini.md.
 """
 
 import math
@@ -21,22 +21,22 @@ _LIMITS = {
     "mini-3m": "mini-3m ranks games roughly (rho 0.7), by several seeds; surer: danish (GPU)",
 }
 """Limit by preset. Spearman's correlation of `mini` with published scores is 0.91 over 17 sources, and -0.14 within
-games; that of `mini-3m` is 0.91 and 0.70 on held-out sources (docs/evidence/mini.md). The author of XferBench finds
-R² = 0.99 between `danish` and all ten languages."""
+games; for `mini-3m` it is 0.91 and 0.70 on held-out sources (docs/evidence/mini.md). The author of XferBench reports R²
+= 0.99 between `danish` and all ten languages."""
 PASSES_RATIO = 1.02
-"""How many times as often a model may read one corpus in an epoch as another, for their scores to be compared. Where
-repetition changes scores of `mini` most, uniform noise of 30,000 types read once and 1.25 times, this much changes them
-by .008: less than the resolution with three seeds, .017."""
+"""Maximum ratio of the passes over two corpora per epoch for their scores to be compared. In the worst case measured
+for `mini` (uniform noise of 30,000 types, 1 and 1.25 passes), this ratio changes scores by .008, less than the
+resolution with three seeds, .017."""
 
 
 def limits_of(signature: str) -> str | None:
-    """The line about a score, by the preset in its signature; None if there is nothing to say."""
+    """Remark on the limits of a score, by the preset in its signature; None without one."""
     name, options = Signature(signature).name, Signature(signature).options
     return _LIMITS.get(options.get("preset", "")) if name == "xferbench" else None
 
 
 def passes_of(signature: str) -> float | None:
-    """Passes over the corpus per epoch of pretraining, at least 1; None where a signature has no such number."""
+    """Passes over the corpus per epoch of pretraining, at least 1; None if the signature does not have them."""
     name, options = Signature(signature).name, Signature(signature).options
     passes = options.get("passes", "")
     is_number = name == "xferbench" and re.fullmatch(r"\d{1,15}(\.\d{1,15})?", passes)
@@ -44,35 +44,35 @@ def passes_of(signature: str) -> float | None:
 
 
 def are_read_alike(passes: float | None, others: float | None) -> bool:
-    """Whether models read two corpora so equally often that their scores are compared; so where this is not known."""
+    """Whether the passes over two corpora are similar enough to compare their scores; True if unknown."""
     if passes is None or others is None:
         return True
     return max(passes, others) <= PASSES_RATIO * min(passes, others)
 
 
 NARROW = 0.1
-"""Scores of agents do not read the corpus, so its size says nothing: one that does not differ from chance is as by
-chance if its 95 % interval reaches at most so far to either side."""
+"""Maximum half-width of the 95 % interval for a score of agents that does not differ from chance to count as at chance
+level; such scores do not read the corpus, so its size does not matter."""
 
 Relation = Literal["above", "below", "equal", "unknown"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conclusion:
-    """The conclusion on a score: question, direction, and relation to chance."""
+    """Conclusion on a score: question, direction, and relation to chance."""
 
     question: Question
     """The question that the score answers."""
     direction: Direction | None
-    """Which way is better; None: neither."""
+    """The better direction; None: neither."""
     relation: Relation | None
-    """To the chance level; None without one."""
+    """Relation to the chance level; None without one."""
     p_holm: float | None
     """Two-sided p-value of no difference from chance, with Holm's correction for all scores of the table."""
     adjusted: float | None
-    """How far the score is on the way from the chance level to the best value, see `adjusted_for_chance`."""
+    """Position of the score between the chance level (0) and the best value (1), see `adjusted_for_chance`."""
     word: str
-    """The conclusion in plain words; empty without one."""
+    """The conclusion in words; empty without one."""
 
     def to_json(self) -> dict[str, Any]:
         """The keys that a scorecard adds to a score, JSON-ready."""
@@ -88,28 +88,28 @@ class Conclusion:
 def conclusions(scores: Sequence[Score], num_messages: int | None) -> list[Conclusion]:
     """The conclusion on each score of a table.
 
-    A score differs from chance if its p-value (`Chance.p_value`) is below 5 % after the correction, what is compared is
-    outside the range of shuffles, and its interval, where it has one, does not contain the chance level: a wide one
-    says that other corpora of the language, or other speakers or agents, may be as by chance.
+    A score differs from chance if its corrected p-value (`Chance.p_value`) is below 5 %, the compared value is outside
+    the range of permutations, and its interval, if any, does not contain the chance level: a wide interval means that
+    other corpora of the language, or other speakers or agents, may be at chance level.
 
     Args:
         scores: All scores of the table, for which Holm's correction is made.
-        num_messages: Of the corpus; None without a corpus. Where a score exchanges meanings, the number of these counts
-            instead. Scores of agents depend on neither.
+        num_messages: Number of messages of the corpus; None without a corpus. If a score exchanges meanings, their
+            number counts instead. Scores of agents depend on neither.
     """
     corrected = holm([p_value(score) for score in scores])
     return [conclusion(score, p_holm, num_messages) for score, p_holm in zip(scores, corrected, strict=True)]
 
 
 def p_value(score: Score) -> float | None:
-    """Two-sided p-value of no difference from chance, see `Chance.p_value`; None without one."""
+    """Two-sided p-value against chance, see `Chance.p_value`; None without a chance level."""
     if score.value is None or score.chance is None:
         return None
     return score.chance.p_value(score.value)[0]
 
 
 def conclusion(score: Score, p_holm: float | None, num_messages: int | None) -> Conclusion:
-    """The conclusion on one score of a table.
+    """Conclusion on one score of a table.
 
     Args:
         score: The score.
@@ -139,13 +139,13 @@ def conclusion(score: Score, p_holm: float | None, num_messages: int | None) -> 
 
 
 def adjusted_for_chance(score: Score) -> float | None:
-    """(value - chance) / (best - chance): 0 as by chance, 1 at the best value, below 0 where it is worse than chance.
+    """Compute (value - chance) / (best - chance): 0 at chance level, 1 at the best value, below 0 if worse than chance.
 
     Hubert and Arabie (1985), "Comparing partitions", Journal of Classification 2, equation 3, with the range of the
-    score in this corpus. It depends on the chance level as that is estimated, and has no interval of its own.
+    score in this corpus. It depends on the estimate of the chance level, and has no interval of its own.
 
     Returns:
-        None without a value, a chance level, a direction or a bound on that side, and where chance is the best.
+        None without a value, a chance level, a direction or a best value, and if chance is the best value.
     """
     direction, chance = traits_of(score).direction, score.chance
     if score.value is None or chance is None or direction is None:
@@ -159,7 +159,7 @@ def adjusted_for_chance(score: Score) -> float | None:
 
 
 def _obstacle(score: Score, num_messages: int | None) -> str:
-    """Why a score can't be told from chance."""
+    """Reason why a score can't be distinguished from chance."""
     chance = score.chance
     assert chance is not None and score.value is not None
     if 2 * len(chance.defined) < len(chance.draws):
@@ -184,12 +184,12 @@ def _relation(score: Score, p_holm: float | None, num_messages: int | None) -> R
     if p_holm < ALPHA:
         level = (
             chance.level + value - (chance.level + distance)
-        )  # as far from the score as from what is compared
+        )  # shifted by the offset of the compared value from the score
         is_inside = score.ci95 is not None and score.ci95[0] <= level <= score.ci95[1]
         return (
             "unknown" if is_inside or _is_as_shuffles(chance, value) else "above" if distance > 0 else "below"
         )
-    is_exact = bool(chance.draws) and abs(distance) < NO_SPREAD  # whatever the number of messages
+    is_exact = bool(chance.draws) and abs(distance) < NO_SPREAD  # for any number of messages
     if traits_of(score).question == "agents":
         is_enough = score.ci95 is not None and max(value - score.ci95[0], score.ci95[1] - value) <= NARROW
     else:
@@ -199,16 +199,16 @@ def _relation(score: Score, p_holm: float | None, num_messages: int | None) -> R
 
 
 def _is_as_shuffles(chance: Chance, value: float) -> bool:
-    """Whether what is compared is in the range of shuffles, which two tails of one side may leave to a p below 5 %."""
+    """Whether the compared value is in the range of permutations, which p < 5 % does not exclude."""
     compared, (low, high) = chance.level + chance.distance(value), chance.interval
     return bool(chance.draws) and low - NO_SPREAD <= compared <= high + NO_SPREAD
 
 
 def place_of(score: Score) -> str:
-    """The rank of an XferBench score among the reference scores of its preset; empty if there are none.
+    """Rank of an XferBench score among the reference scores of its preset; empty without references.
 
-    The references are read once in an epoch. A corpus that is read more often is not placed, because repetition alone
-    moves a score past them (docs/evidence/mini.md).
+    The references are read once per epoch. A corpus that is read more often is not ranked, because repetition alone
+    moves its score past them (docs/evidence/mini.md).
     """
     passes, anchors = passes_of(score.signature), anchors_of(score)
     if score.value is None or not anchors:
@@ -223,6 +223,6 @@ def place_of(score: Score) -> str:
 
 
 def anchors_of(score: Score) -> list[tuple[str, float]]:
-    """The reference scores of XferBench's preset, best first."""
+    """Reference scores of XferBench's preset, best first."""
     reference: Iterable[tuple[str, float]] = score.details.get("reference", {}).items()
     return sorted(reference, key=lambda item: item[1])

@@ -21,17 +21,17 @@ from ecsuite.eval.statistics.resampling import Pairing, Statistics, in_batches, 
 from ecsuite.runtime.ragged import Ragged
 
 _BLOCK = 1 << 16
-"""Observations or messages counted at once."""
+"""Observations or messages that are counted in one block."""
 _MOST_ENTRIES = 1 << 18
-"""Entries of a table of variables and merged attributes at most."""
+"""Maximum number of entries of a table of variables and merged attributes."""
 _MAX_TABLES = 1 << 20
-"""Entries of all tables of variables and attributes; with more, counts are sorted."""
+"""Maximum number of entries of all tables of variables and attributes; above this, counts come from sorting."""
 _MAX_ROWS = 2_000
-"""Messages of a draw of `dci_informativeness`, if a corpus has more than twice as many."""
+"""Messages per draw for `dci_informativeness` if the corpus has more than twice as many."""
 _SMALLEST = 1e-10
-"""Probability in naive Bayes of a symbol that was never seen with a value, whatever the number of its messages."""
+"""Probability in naive Bayes of a symbol that never occurs with a value in the training messages."""
 _TOLERANCE = 1e-9
-"""Entropies below this, in bits, are rounding errors: one different row among 10^8 gives 3e-7."""
+"""Entropies below this, in bits, are rounding errors: a single deviating row among 10^8 gives 3e-7."""
 
 
 _BIAS = "plug-in information is too high in small corpora, most where structure is weak"
@@ -54,7 +54,7 @@ BOSDIS = replace(
     name="bosdis",
     about="each symbol encodes one attribute",
     title="bag-of-symbols disentanglement",
-    high="1 if the count of each symbol encodes one attribute; low where places tell what symbols mean",
+    high="1 if the count of each symbol encodes one attribute; low where the position decides what a symbol means",
     least_messages=400,
 )
 
@@ -93,7 +93,7 @@ MIG = replace(
     version=1,
     about="each attribute is in one position",
     title="mutual information gap",
-    high="1 if each attribute is encoded by one position; 0 where two positions tell as much of it",
+    high="1 if each attribute is encoded by one position; 0 if two positions carry the same information",
     by_name_only=True,
 )
 
@@ -104,12 +104,12 @@ def mig(corpus: Corpus, options: Options) -> list[Score]:
 
     The mean over attributes a of (I(s_1; a) - I(s_2; a)) / H(a), where s_1 and s_2 are the symbols at the two positions
     with the highest mutual information with a. Range 0 to 1; 1 if one position determines each attribute and no other
-    tells anything of it, 0 if two positions tell as much, as where word order is free. `posdis` asks the converse: the
-    gap is between attributes there, and divided by the entropy of the position. A position may encode several
-    attributes: a message of one symbol, a name of the whole meaning, has 1.
+    position carries information about it, 0 if two positions carry the same information, as where word order is free.
+    `posdis` measures the converse: its gap is between attributes, divided by the entropy of the position. A position
+    may encode several attributes: messages of one symbol that names the whole meaning score 1.
 
     Plug-in estimates over the corpus; constant attributes are left out. EOS, positions after the end, null
-    distribution and interval are those of `posdis`, and so are the reasons for no value.
+    distribution, interval and undefined cases are as in `posdis`.
     """
     score = unscored(MIG, past_end="blank", eos="strip")
     return _scores(corpus, options, [score], POSITIONS, gaps_of_attributes)
@@ -120,24 +120,24 @@ DCI_DISENTANGLEMENT = replace(
     name="dci_disentanglement",
     about="each position matters to one attribute",
     title="disentanglement of DCI",
-    high="1 if each position tells of one attribute only, 0 if of all alike",
+    high="1 if each position encodes one attribute only, 0 if it encodes all equally",
     has_reliable_interval=False,
 )
 DCI_COMPLETENESS = replace(
     DCI_DISENTANGLEMENT,
     name="dci_completeness",
-    about="each attribute is told by one position",
+    about="each attribute is encoded by one position",
     title="completeness of DCI",
-    high="1 if each attribute is told by one position only, 0 if by all alike",
+    high="1 if each attribute is encoded by one position only, 0 if by all equally",
 )
 DCI_INFORMATIVENESS = replace(
     DCI_DISENTANGLEMENT,
     name="dci_informativeness",
-    about="attribute values that a classifier finds",
+    about="attribute values that a classifier predicts",
     title="informativeness of DCI",
-    high="1 if symbols at positions, each by itself, tell the values also of meanings that were left out",
+    high="1 if the symbols at single positions predict the values of held-out meanings",
     has_reliable_interval=True,
-    depends_on_size="the classifier has learnt more in larger corpora",
+    depends_on_size="the classifier learns more from larger corpora",
 )
 
 
@@ -145,21 +145,21 @@ DCI_INFORMATIVENESS = replace(
 def dci(corpus: Corpus, options: Options) -> list[Score]:
     """Disentanglement, completeness and informativeness: Eastwood & Williams (2018), section 2, OpenReview By-7dz-AZ.
 
-    A classifier for each of K attributes reads the symbols at P positions, and R_jk is how much position j matters to
+    A classifier for each of K attributes reads the symbols at P positions, and R_jk is the importance of position j for
     attribute k. Disentanglement is the sum over j of rho_j (1 - H(R_j. / sum_k R_jk) / log K), where rho_j is the share
-    of j in all of R; completeness is the mean over k of 1 - H(R_.k / sum_j R_jk) / log P, 0 of an attribute of which
-    nothing is told; informativeness is the mean over k of the share of values that are found where they were not
-    learnt. All are from 0 to 1, and 1 in a language that concatenates one symbol for each attribute value.
+    of j in the sum of R; completeness is the mean over k of 1 - H(R_.k / sum_j R_jk) / log P, 0 for an attribute
+    without any importance; informativeness is the mean over k of the classifier's accuracy on held-out meanings. All
+    range from 0 to 1, and are 1 in a language that concatenates one symbol for each attribute value.
 
-    The paper leaves the classifier open. Here it is naive Bayes over the symbols at positions, all values equally
-    likely (scikit-learn's `CategoricalNB` with `fit_prior=False`, but that a symbol never seen with a value has the
-    probability 1e-10), which draws nothing. R_jk is the mean log-likelihood ratio by which the symbol at j speaks for
-    the right value: their mutual information. The classifier of a meaning learns from the messages of all others;
-    where several values are equally likely, each is right by its share.
+    The paper leaves the classifier open. Here it is naive Bayes over the symbols at positions with a uniform prior over
+    values (scikit-learn's `CategoricalNB` with `fit_prior=False`, but a symbol never seen with a value has the
+    probability 1e-10), which needs no random draws. R_jk is the mean log-likelihood ratio of the symbol at j in favour
+    of the right value: their mutual information. The classifier for a meaning learns from the messages of all other
+    meanings; if n values are tied, a right one among them counts as 1 / n.
 
     Constant positions and attributes are left out; disentanglement and completeness are undefined if fewer than two
-    attributes, or positions, vary. EOS, positions after the end, null distribution and interval are those of `posdis`;
-    of informativeness they are of 2,000 messages of a corpus with more than twice as many.
+    attributes, or positions, vary. EOS, positions after the end, null distribution and interval are as in `posdis`; for
+    informativeness the last two use 2,000 messages if the corpus has more than twice as many.
     """
     how = {"past_end": "blank", "eos": "strip"}
     kinds = (DCI_DISENTANGLEMENT, DCI_COMPLETENESS)
@@ -191,7 +191,7 @@ def dci(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def importances(information: Floats, of_attributes: Floats, of_variables: Floats) -> tuple[float, ...]:
-    """Disentanglement and completeness of DCI, where information is importance; NaN if fewer than two vary."""
+    """Disentanglement and completeness of DCI with mutual information as importance; NaN if fewer than two vary."""
     some = information[of_attributes > _TOLERANCE][:, of_variables > _TOLERANCE]
     if min(some.shape) < 2:
         return float("nan"), float("nan")
@@ -203,7 +203,7 @@ def importances(information: Floats, of_attributes: Floats, of_variables: Floats
 
 
 def _focus(importance: Floats) -> Floats:
-    """1 minus the entropy of the shares of each row, over the largest that it can have; 0 for a row of zeros."""
+    """Compute 1 minus the normalised entropy of the shares in each row; 0 for a row of zeros."""
     sums = importance.sum(axis=1, keepdims=True)
     shares = np.divide(
         importance, sums, out=np.full_like(importance, 1 / importance.shape[1]), where=sums > 0
@@ -214,15 +214,15 @@ def _focus(importance: Floats) -> Floats:
 
 
 def accuracy(columns: NDArray[Any], attributes: NDArray[Any], unit: NDArray[Any]) -> float:
-    """Mean share of attribute values that naive Bayes finds from the messages of all other units.
+    """Mean accuracy of naive Bayes on attribute values, trained on the messages of all other units.
 
     Args:
         columns: The symbol at each position, codes from 0, (num_positions, num_messages).
         attributes: Values of the attributes, codes from 0, (num_attributes, num_messages), each constant in a unit.
-        unit: The meaning of each message, (num_messages,), which is left out when it is asked about.
+        unit: The meaning of each message, (num_messages,); it is left out when its own messages are classified.
     """
     own_size, same = np.bincount(unit)[unit], []
-    for symbols in columns:  # messages of the own unit with the own symbol
+    for symbols in columns:  # messages of the same unit with the same symbol
         bound = int(symbols.max()) + 1
         code = renumbered(unit * np.int64(bound) + symbols, (int(unit.max()) + 1) * bound)[0]
         same.append(np.bincount(code)[code])
@@ -237,7 +237,7 @@ def accuracy(columns: NDArray[Any], attributes: NDArray[Any], unit: NDArray[Any]
             table = np.bincount(codes, minlength=bound * number)
             tables.append(table.reshape(bound, number) / np.maximum(1, totals))
             own += np.log(np.maximum((table[codes] - unit_count) / np.maximum(1, own_total), _SMALLEST))
-        own[own_total == 0] = -np.inf  # not learnt
+        own[own_total == 0] = -np.inf  # no training message has this value
         right = 0.0
         for start in range(0, len(values), _BLOCK):  # limits memory
             block = slice(start, start + _BLOCK)
@@ -254,11 +254,10 @@ def accuracy(columns: NDArray[Any], attributes: NDArray[Any], unit: NDArray[Any]
 
 
 Observed = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
-"""Variables, messages and values, all from 0, each (num_observations,)."""
+"""Variable, message and value of each observation, codes from 0, each (num_observations,)."""
 
 
 def _symbols_by_position(content: Ragged) -> Observed:
-    """The symbol at each position."""
     narrow = index_type(len(content.values))
     row = np.repeat(np.arange(len(content), dtype=narrow), content.lengths)
     position: NDArray[Any] = np.arange(len(content.values), dtype=narrow)
@@ -267,21 +266,20 @@ def _symbols_by_position(content: Ragged) -> Observed:
 
 
 def _counts_by_symbol(content: Ragged) -> Observed:
-    """How often each symbol occurs."""
     key, count = np.unique(content.values * np.int64(len(content)) + row_of(content), return_counts=True)
     return key // len(content), key % len(content), count
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Variables:
-    """Variables of messages."""
+    """Kind of variables of the messages."""
 
     name: str
     """The kind of variables: `position` or `symbol`."""
     observe: Callable[[Ragged], Observed]
-    """Observes those of some messages."""
+    """Function from messages to their observations."""
     numbers: Callable[[int, int], tuple[int, int]]
-    """How many variables and values there are at most, by the length of the longest message and the number of ids."""
+    """Upper bounds of the numbers of variables and of values, given the longest length and the number of ids."""
 
 
 POSITIONS = Variables(
@@ -293,7 +291,7 @@ SYMBOLS = Variables(
 
 
 MergedValues = tuple[NDArray[np.integer[Any]], tuple[int, ...]]
-"""Values from 0 of one attribute, or those of several as one number, (num_rows,), and the number of values of each."""
+"""Values of an attribute, or of several merged into one code, from 0, (num_rows,); and the size of each attribute."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -336,12 +334,12 @@ class Observations:
     def figures(
         self, pairings: Sequence[Pairing], attributes: Sequence[MergedValues], measure: "Measure"
     ) -> list[tuple[Any, ...]]:
-        """A measure of the variables in each pairing.
+        """Compute figures of the variables in each pairing.
 
         Args:
-            pairings: The messages, and for each the message whose values it has.
+            pairings: The messages, and for each message the message whose attribute values it gets.
             attributes: Values of the attributes, see `merged`.
-            measure: Computes its figures from information and entropies.
+            measure: Computes the figures from mutual information and entropies.
         """
         partner = np.full((len(pairings), self.num_rows), -1, index_type(self.num_rows))
         for draw, (rows, partners) in enumerate(pairings):
@@ -385,13 +383,13 @@ class Observations:
         """Joint entropy H(X_k, value) in bits of each variable k with each attribute.
 
         Args:
-            cell: The cell of each observation, those of each pairing after those before it, (num_observations,).
-            label: The values of its message, merged, from 0; None: all are 0.
+            cell: The cell of each observation, pairing after pairing, (num_observations,).
+            label: The merged values of the observation's message, from 0; None: all are 0.
             sizes: The number of values of each attribute.
-            totals: The number of messages of each value, of each attribute and each pairing.
+            totals: For each attribute and pairing, the number of messages with each value.
 
         Returns:
-            Of each attribute, (num_pairings, num_variables).
+            An array (num_pairings, num_variables) for each attribute.
         """
         number, found = len(totals[0]) * len(self.variable), []
         num_labels = math.prod(sizes)
@@ -415,7 +413,7 @@ class Observations:
 
 
 def merged(attributes: Sequence[NDArray[np.integer[Any]]], most: int) -> list[MergedValues]:
-    """Consecutive attributes merged, as long as they have at most so many combinations: they are counted together."""
+    """Merge consecutive attributes of at most `most` combinations into one code, to count them together."""
     found: list[MergedValues] = []
     for values in attributes:
         size = int(values.max(initial=0)) + 1
@@ -433,30 +431,30 @@ def _others(axis: int, number: int) -> tuple[int, ...]:
 
 
 Measure = Callable[[Floats, Floats, Floats], tuple[Any, ...]]
-"""Maps mutual information, (num_attributes, num_variables), and the entropies of attributes and of variables, all in
-bits, to figures; those that are undefined are NaN."""
+"""Function from mutual information, (num_attributes, num_variables), and the entropies of attributes and of variables,
+in bits, to figures; undefined figures are NaN."""
 
 
 def information_of(
     alone: Floats, of_attributes: list[float], joint: list[Floats]
 ) -> tuple[Floats, Floats, Floats]:
-    """Arguments of a `Measure`, from the entropies of the variables, of the attributes, and of both together."""
+    """Arguments of a `Measure` from the entropies of the variables, the attributes and their pairs."""
     entropies = np.array(of_attributes)
     return entropies[:, None] + alone - np.stack(joint), entropies, alone
 
 
 def gaps_of_variables(information: Floats, of_attributes: Floats, of_variables: Floats) -> tuple[float, ...]:
-    """Mean gap between the two attributes of which a variable tells most, over its entropy."""
+    """Mean gap between the two attributes with the highest information about a variable, divided by its entropy."""
     return (_mean_gap(information.T, of_variables),)
 
 
 def gaps_of_attributes(information: Floats, of_attributes: Floats, of_variables: Floats) -> tuple[float, ...]:
-    """Mean gap between the two variables that tell most of an attribute, over its entropy."""
+    """Mean gap between the two variables with the highest information about an attribute, divided by its entropy."""
     return (_mean_gap(information, of_attributes),)
 
 
 def _mean_gap(information: Floats, entropies: Floats) -> float:
-    """Mean gap of the two highest values of each row that varies, over its entropy; without a second one that is 0."""
+    """Mean gap between the two highest values of each varying row over its entropy; a missing second value is 0."""
     varies = entropies > _TOLERANCE
     if not varies.any():
         return float("nan")
@@ -475,11 +473,10 @@ def _joint_entropies(
     the number of messages with this label minus the observations of the variable in them.
 
     Args:
-        variable: Of each observed cell with a label, ascending, those of a pairing after those of the pairings before
-            it, (num_observed,).
-        label: That label.
-        count: How often they were observed.
-        totals: The number of messages of each label, of each pairing.
+        variable: The variable of each observed (cell, label) pair, ascending, pairing after pairing, (num_observed,).
+        label: The label of the pair.
+        count: The number of observations of the pair.
+        totals: The number of messages with each label, for each pairing.
         num_variables: Number of variables.
     """
     num_labels, number = max(map(len, totals)), len(totals) * num_variables
@@ -501,10 +498,10 @@ def _joint_entropies(
 def _whole_information(
     content: Ragged, variables: Variables, attributes: Sequence[NDArray[Any]]
 ) -> tuple[tuple[Any, ...], int]:
-    """Arguments of a `Measure` for all messages, which are counted some at a time where the tables are small.
+    """Arguments of a `Measure` for all messages, counted block by block if the tables are small.
 
     Returns:
-        These, and the number of observations.
+        The arguments, and the number of observations.
     """
     longest, num_ids = int(content.lengths.max()), int(content.values.max()) + 1
     num_variables, num_values = variables.numbers(longest, num_ids)
@@ -565,11 +562,11 @@ def _scores(
         return undefined(CONSTANT_ATTRIBUTES)
     values = measure(*read)
     if np.isnan(values).any():
-        return undefined(f"fewer than two attributes, or {variables.name}s, vary")
+        return undefined(f"fewer than two attributes or {variables.name}s vary")
 
     def of_rows(some: Ints) -> Statistics:
         observed = Observations.of(variables.observe(content.take(some)), len(some))
-        # as many combinations as have a table that fits the cache, and as many entries as there are observations
+        # Limits: tables that fit the cache, and no more entries than observations.
         most = min(len(observed.cell), _MOST_ENTRIES) // max(1, len(observed.variable))
         values = merged([each[some] for each in attributes], most)
 
@@ -606,7 +603,7 @@ def _weigh(counts: Ints) -> Floats:
 CONFLICT_COUNT = Traits(
     name="conflict_count",
     about="symbols without their main meaning",
-    high="0 if no symbol is ambiguous at its place; at most the number of all symbols",
+    high="0 if no symbol is ambiguous at its position; at most the number of all symbols",
     question="compositional",
     direction="lower",
     version=3,
@@ -673,7 +670,7 @@ def _most_agreements(agreements: Ints) -> int:
 def _agreements(
     message_symbols: NDArray[np.integer[Any]], attributes: NDArray[np.integer[Any]], num_symbols: int
 ) -> Ints:
-    """Number of rows that have the main meaning of their symbol, shape (num_positions, num_attributes).
+    """Number of rows whose value is the most frequent value of their symbol, shape (num_positions, num_attributes).
 
     Args:
         message_symbols: Symbols from 0, shape (num_positions, num_rows).

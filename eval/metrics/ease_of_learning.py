@@ -1,8 +1,8 @@
-"""Ease of learning: how fast fresh agents learn a language from its messages and meanings.
+"""Ease of learning: learning speed of fresh agents that are taught the messages and meanings of a corpus.
 
 Li & Bowling 2019 (arXiv 1906.02403), section 4, teach fresh listeners the language of a trained speaker and compare
-their learning curves; Chaabouni et al. 2022 use such curves of fresh listeners, too. Here the area under the curve is
-the score, from the corpus alone.
+their learning curves; Chaabouni et al. 2022 also use such curves of fresh listeners. Here the area under the curve is
+the score, computed from the corpus alone.
 """
 
 from dataclasses import replace
@@ -21,21 +21,21 @@ from ecsuite.jobs.graph import Runner
 NUM_SEEDS = 5
 """Fresh agents that learn each language."""
 TARGET = 0.9
-"""Share of attribute values, or of symbols, until which updates are counted."""
+"""Accuracy up to which updates are counted."""
 MAX_MESSAGES = 10_000
-"""Most messages that are learnt; of a larger corpus, they are drawn at random."""
+"""Maximum number of messages to learn; from a larger corpus, they are drawn at random."""
 MAX_LENGTH = 100
-"""Symbols of a message beyond which an agent is not trained: it would take minutes."""
+"""Maximum message length with training; longer messages would take minutes."""
 MAX_WIDTH = 4096
-"""Symbols of a vocabulary, or values of attributes together, beyond which an agent is not trained."""
+"""Maximum size of the vocabulary, or of all attributes' values together, with training."""
 ANCHORS = ("concat", "hol")
-"""Languages of the same sizes: words of values one after the other, and random messages (Perkins 2021)."""
+"""Reference languages of the same size: concatenated words of values, and random messages (Perkins 2021)."""
 
 
 EASE_OF_LEARNING = Traits(
     name="ease_of_learning",
     about="how fast receivers learn it",
-    high="1 if receivers know it from the first updates; see CONCAT and HOL of the same size in its details",
+    high="1 if receivers know it after the first updates; compare with CONCAT and HOL of the same size in the details",
     question="learnable",
     direction="higher",
     version=2,
@@ -50,7 +50,7 @@ EASE_OF_SPEAKING = replace(
     EASE_OF_LEARNING,
     name="ease_of_speaking",
     about="how fast senders learn it",
-    high="1 if senders know it from the first updates; see CONCAT and HOL of the same size in its details",
+    high="1 if senders know it after the first updates; compare with CONCAT and HOL of the same size in the details",
 )
 
 
@@ -58,17 +58,17 @@ EASE_OF_SPEAKING = replace(
 def ease_of_learning(corpus: Corpus, options: Options, *, runner: Runner) -> list[Score]:
     """Area under the learning curve of fresh receivers, and of fresh senders.
 
-    `ease_of_learning`: a receiver (GRU of 64 units, a layer that reads each attribute) learns what messages mean by
-    cross-entropy. Every 20 of 400 updates (Adam, learning rate 0.001, 64 messages each at most) the share of attribute
-    values that it tells right is taken, over all messages or 500 of them; the score is the mean of these shares.
-    `ease_of_speaking`: the same of a sender that learns to say the messages, with the share of symbols that it tells
-    right after the right symbols before them. Both are from 0 to 1, and higher is easier.
+    `ease_of_learning`: a receiver (GRU of 64 units, one readout layer per attribute) learns the meanings of messages by
+    cross-entropy. Every 20 of 400 updates (Adam, learning rate 0.001, at most 64 messages each) its accuracy on
+    attribute values is measured, over all messages or 500 of them; the score is the mean of these accuracies.
+    `ease_of_speaking`: a sender learns to produce the messages; its accuracy is the share of symbols that it predicts
+    from the right symbols before them. Both range from 0 to 1, and higher is easier.
 
-    The score is the mean over 5 seeds of weights and order. Chance: the same messages, shuffled over the meanings, anew
-    for each seed. Agents of a seed begin alike whatever they learn, so each draw is the score less the difference of
-    its seed, which leaves the noise of training out. There is no interval: one over seeds (`by_seed`) would say nothing
-    about other corpora of the language. The details have the anchors: CONCAT and HOL for the same meanings, with as
-    many symbols a message (or as many more as each attribute needs for a word) and the same vocabulary.
+    The score is the mean over 5 seeds of weights and order. Chance: the messages shuffled over the meanings, anew for
+    each seed. Agents of a seed have the same initial weights for all languages, so each draw is the score minus the
+    difference of its seed, which removes the noise of training. There is no interval: an interval over seeds
+    (`by_seed`) would say nothing about other corpora of the language. The details have the reference languages CONCAT
+    and HOL for the same meanings, with the same vocabulary and message length (longer if words need more symbols).
 
     Every message is followed by EOS. Neither names of symbols nor the order of messages changes a score. Undefined
     without attribute values, if no attribute varies, without symbols, or for messages of more than 100 symbols.
@@ -98,7 +98,7 @@ def ease_of_learning(corpus: Corpus, options: Options, *, runner: Runner) -> lis
     found = []
     for score, learner in zip(scores, ("receiver", "sender"), strict=True):
         runner.progress(f"ease of learning: {learner}s", 0, 1)
-        with fixed_threads(1):  # sums depend on their number
+        with fixed_threads(1):  # sums depend on the number of threads
             curves = learning_curves(learner, languages, meanings, training, seeds)  # type: ignore[arg-type]
         value = float(curves.area[0].mean())
         shuffled = value - (curves.area[0] - curves.area[1])
@@ -119,9 +119,9 @@ def ease_of_learning(corpus: Corpus, options: Options, *, runner: Runner) -> lis
 
 
 def _as_tables(corpus: Corpus, seed: int) -> tuple[Ints, Ints, str | None]:
-    """Messages (num_messages, max_len) with ids from 1 and `PAD`, codes of attributes that vary, and a reason if none.
+    """Messages (num_messages, max_len), ids from 1 and `PAD`; codes of varying attributes; a reason if undefined.
 
-    Rows are in the order of their meanings, and those of one meaning in that of their messages.
+    Rows are sorted by meaning, then by message.
     """
     from ecsuite.agents.message import PAD
 
@@ -136,13 +136,13 @@ def _as_tables(corpus: Corpus, seed: int) -> tuple[Ints, Ints, str | None]:
     if not len(content.values):
         return nothing, nothing, "the corpus has no symbols"
     if (longest := int(content.lengths.max())) > MAX_LENGTH:
-        return nothing, nothing, f"messages of {longest} symbols: expected at most {MAX_LENGTH}"
+        return nothing, nothing, f"expected at most {MAX_LENGTH} symbols per message, got {longest}"
     if len(codes) > MAX_MESSAGES:
         rows = np.sort(np.random.default_rng(seed).choice(len(codes), MAX_MESSAGES, replace=False))
         codes, content = codes[rows], content.take(rows)
     symbols = 1 + numbered_by_use(content, np.unique(codes, axis=0, return_inverse=True)[1].ravel())
     if max(int(symbols.max()), int((codes.max(0) + 1).sum())) > MAX_WIDTH:
-        return nothing, nothing, f"more than {MAX_WIDTH:,} symbols or values"
+        return nothing, nothing, f"more than {MAX_WIDTH:,} symbols or attribute values"
     table = np.full((len(codes), longest), PAD, dtype=np.int64)
     table[np.arange(longest) < content.lengths[:, None]] = symbols
     order = np.lexsort([*table.T[::-1], *codes.T[::-1]])
@@ -150,14 +150,14 @@ def _as_tables(corpus: Corpus, seed: int) -> tuple[Ints, Ints, str | None]:
 
 
 def _languages(messages: Ints, meanings: Ints, seed: int) -> list[Ints]:
-    """The corpus, its messages shuffled over the meanings, and the anchors: content ids from 1, `PAD` after the end."""
+    """The corpus, its messages shuffled over the meanings, and the references: ids from 1, `PAD` after the end."""
     num_attributes, num_values = meanings.shape[1], int(meanings.max()) + 1
     vocab_size = max(int(messages.max()), 2)
     word_length = -(-messages.shape[1] // num_attributes)
     while vocab_size**word_length < num_values:
         word_length += 1
     rng = stream(seed, "ease of learning")
-    # A word of each value of each attribute; of one attribute they differ.
+    # One word per value of each attribute, distinct within an attribute.
     words = np.stack([distinct_rows(num_values, word_length, vocab_size, rng) for _ in range(num_attributes)])
     distinct, row = np.unique(meanings, axis=0, return_inverse=True)
     random = rng.integers(0, vocab_size, (len(distinct), num_attributes * word_length))
@@ -166,7 +166,7 @@ def _languages(messages: Ints, meanings: Ints, seed: int) -> list[Ints]:
 
 
 def _ended(table: Ints, width: int) -> Ints:
-    """A table of messages with EOS after each, and `PAD` up to a width; so an empty message has a symbol, too."""
+    """Messages with EOS after each, padded to a width; so an empty message has one symbol."""
     from ecsuite.agents.message import EOS, PAD
 
     wide = np.pad(table, ((0, 0), (0, width - table.shape[1])), constant_values=PAD)

@@ -1,4 +1,4 @@
-"""Efficiency: how near a language is to the best trade-off of complexity and accuracy that its meanings allow."""
+"""Efficiency: distance of a language from the best trade-off of complexity and accuracy for its meanings."""
 
 import math
 from collections.abc import Sequence
@@ -22,30 +22,30 @@ from ecsuite.spaces.kinds import SpaceOptions
 from ecsuite.spaces.space import Space
 
 NUM_PERMUTATIONS = 100
-"""Permutations of the meanings, where a space has no turns."""
+"""Permutations of the meanings, for a space without turns."""
 FEW_MEANINGS = 6
-"""Meanings of which all permutations are enumerated: those of seven would take seconds."""
+"""Meanings up to which all permutations are enumerated: seven would take seconds."""
 NUM_SUBSAMPLES = 100
-"""Half-samples of the messages, where a corpus has fewer than three speakers."""
+"""Half-samples of the messages, for a corpus with fewer than three speakers."""
 MOST_UNEQUAL = {"complexity": 1.1}
-"""Messages about a meaning by those about another, at most, where unequal needs have a chance level; of others 2.
-Of 800 random languages of 108 messages about 9 meanings, whose messages follow needs of one to two, p was below .05 in
-13 % (complexity), 5.0 %, 5.9 % and 4.3 % (the others); of one to 1.1 in 5.6 % (complexity) and 4.9 to 5.5 %."""
-NO_CHANCE = "no chance level: meanings that are needed more often have more messages, and are not exchanged"
-"""Note for a language whose rows can't be exchanged."""
+"""Maximum ratio of the numbers of messages about two meanings for a chance level with unequal needs; other scores: 2.
+Of 800 random languages of 108 messages about 9 meanings that follow needs of 1 to 2, p was below .05 in 13 %
+(complexity), 5.0 %, 5.9 % and 4.3 % (the others); with needs of 1 to 1.1, in 5.6 % (complexity) and 4.9 to 5.5 %."""
+NO_CHANCE = "no chance level: meanings with higher need have more messages, so they can't be exchanged"
+"""Note for a language whose meanings can't be exchanged."""
 EXACT = "exact"
-"""Value in a signature for the probabilities of all messages."""
+"""Value in a signature for exact probabilities of all messages."""
 FEW_SPEAKERS = 3
-"""From so many speakers on, the interval is that of drawing speakers."""
+"""Number of speakers from which on the interval is over speakers."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EfficiencyOptions(SpaceOptions):
-    """The space of meanings that efficiency is about."""
+    """The space of meanings of the metric `efficiency`."""
 
 
-CORRECTED = "less biased where counts are few: by what fewer speakers or messages give (jackknife)"
-"""The words of the detail `corrected`."""
+CORRECTED = "with less bias from small counts, estimated from fewer speakers or messages (jackknife)"
+"""Description of the detail `corrected`."""
 
 
 EFFICIENCY_LOSS = Traits(
@@ -53,12 +53,12 @@ EFFICIENCY_LOSS = Traits(
     version=3,
     about="bits above the best trade-off",
     title="deviation from the information-bottleneck bound",
-    high="0 if no language is as accurate with less complexity",
+    high="0 if no simpler language has the same accuracy",
     question="concepts",
     direction="lower",
     chance="shuffled meanings",
     needs=("meanings",),
-    depends_on_size="shares of few answers make a language look more complex than it is",
+    depends_on_size="with few messages, a language seems more complex than it is",
     asks_agents=True,
     by_name_only=True,
     draws=True,
@@ -66,17 +66,17 @@ EFFICIENCY_LOSS = Traits(
     options=EfficiencyOptions,
     details={
         "beta": "trade-off of the nearest optimal language",
-        "accuracy_of_meanings": "bits that the meanings themselves tell of referents",
+        "accuracy_of_meanings": "bits of information of the meanings themselves about referents",
         "words": "different messages",
-        "meanings": "meanings that are named, of all of the space",
-        "shares": "where the probabilities of messages are from",
+        "meanings": "number of named meanings, and of all meanings of the space",
+        "shares": "source of the message probabilities",
         "corrected": CORRECTED,
     },
 )
 COMPLEXITY = replace(
     EFFICIENCY_LOSS,
     name="complexity",
-    about="bits that messages tell of meanings",
+    about="bits of information about meanings",
     title="complexity I(M; W)",
     high="the entropy of the meanings if each has its own message; neither is better",
     direction=None,
@@ -85,9 +85,9 @@ COMPLEXITY = replace(
 MEANING_ACCURACY = replace(
     EFFICIENCY_LOSS,
     name="semantic_accuracy",
-    about="bits that messages tell of referents",
+    about="bits of information about referents",
     title="accuracy I(W; U)",
-    high="at most that of the meanings themselves; more costs complexity, so neither is better",
+    high="at most the accuracy of the meanings themselves; more costs complexity, so neither is better",
     direction=None,
     details={"corrected": CORRECTED},
 )
@@ -96,7 +96,7 @@ OPTIMAL_DISTANCE = replace(
     name="optimal_distance",
     about="distance from the nearest optimal language",
     title="generalised normalised information distance",
-    high="0 if the language is that of the bound, 1 if both have nothing in common",
+    high="0 if the language is optimal, 1 if it has nothing in common with the nearest optimal language",
     bounds=(0.0, 1.0),
     details={},
 )
@@ -107,31 +107,30 @@ SCORES = (EFFICIENCY_LOSS, COMPLEXITY, MEANING_ACCURACY, OPTIMAL_DISTANCE)
 def efficiency(
     corpus: Corpus, options: Options, own: EfficiencyOptions = EfficiencyOptions(), *, runner: Runner
 ) -> list[Score]:
-    """The language of a corpus beside the information-bottleneck bound: Zaslavsky et al. (2018), PNAS 115.
+    """Compare the language of a corpus with the information-bottleneck bound: Zaslavsky et al. (2018), PNAS 115.
 
-    Whole messages, without EOS, are words w; shares of the messages about each meaning are q(w|m), of all speakers
-    together. Of a run they are its senders' own probabilities, see `eval.metrics.agent_answers`: exact where
-    there are few messages, else of messages that are drawn; `shares` in the details says which. `complexity` is
-    I(M; W), `semantic_accuracy` I(W; U), both in bits, for the need p(m) and the beliefs p(u|m) of the space
-    (`spaces.kinds`).
-    `efficiency_loss` is epsilon, the least excess of I(M; W) - beta I(W; U) over that of optimal languages, divided by
-    beta; `optimal_distance` is gNID to the optimal language of that beta. 0: no language is as accurate with less
-    complexity. See `eval.metrics.information_bound` for the bound and its precision.
+    Whole messages, without EOS, are words w; shares of the messages about each meaning are q(w|m), for all speakers
+    together. For a run they are its senders' own probabilities, see `eval.metrics.agent_answers`: exact if there are
+    few messages, otherwise of drawn messages; `shares` in the details says which. `complexity` is I(M; W),
+    `semantic_accuracy` I(W; U), both in bits, for the need p(m) and the beliefs p(u|m) of the space (`spaces.kinds`).
+    `efficiency_loss` is epsilon, the least excess of I(M; W) - beta I(W; U) over optimal languages, divided by beta;
+    `optimal_distance` is gNID to the optimal language of that beta. 0: no simpler language has the same accuracy. See
+    `eval.metrics.information_bound` for the bound and its precision.
 
-    A meaning that no message is about counts as said by the words of all others, in their shares; `meanings` in the
-    details says how many are named, of how many.
+    A meaning without messages counts as expressed by the words of all others, in their shares; `meanings` in the
+    details has the numbers of named meanings and of all meanings.
 
-    Chance: meanings permuted over the encoder's rows, which keeps complexity for a uniform need, all permutations of up
-    to six meanings; of colours, hues turned by 4 to 16 columns both ways, as Regier et al. (2007) turn them. There is
-    none where a language without structure has other rows for meanings that are needed often: of more messages, which
-    are spread over more words. So it is if the need is that of this language, `corpus` (but for equally many messages
-    of each meaning) or `capacity`; or if it is unequal and some meaning has more than twice as many messages as another
-    (`complexity`: a tenth more).
-    Interval: delete-one jackknife over speakers where there are three or more, else half-samples of the messages; exact
-    probabilities of fewer have none. `corrected` in the details is the same figure with a smaller bias, by what fewer
-    speakers or messages give.
+    Chance: meanings permuted over the encoder's rows, which preserves complexity for a uniform need, with all
+        permutations of up to six meanings; for colours, hues turned by 4 to 16 columns both ways, as in Regier et al.
+        (2007). There is no chance level if even a language without structure has different rows for frequent meanings:
+        these have more messages, which are spread over more words. That holds if the need comes from this language,
+        `corpus` (unless all meanings have equally many messages) or `capacity`; or if the need is unequal and some
+        meaning has more than twice as many messages as another (`complexity`: 1.1 times).
+    Interval: delete-one jackknife over speakers if there are three or more, otherwise half-samples of the messages;
+        exact probabilities of fewer speakers have none. `corrected` in the details is an estimate with less bias, from
+        fewer speakers or messages.
 
-    Undefined without meanings; refused if the space lacks one of them, or has more than 1,000.
+    Undefined without meanings. Raises an error if the space lacks one of the meanings, or has more than 1,000.
     """
     vectors = None if corpus.meanings is None else flat(corpus.meanings)
     settings: dict[str, Any] = {"space": own.space, "need": own.need, "eos": "strip"}
@@ -148,7 +147,7 @@ def efficiency(
     scores = [unscored(traits, **settings) for traits in SCORES]
     whole = fit(space, bound, shares(counts))
     most = complexity(space, np.eye(len(space))), float(bound.accuracy.max())
-    nearest = min(0.0, _figures(whole)[-1])  # gNID of soft languages, whose copies differ, may lie below 0
+    nearest = min(0.0, _figures(whole)[-1])  # gNID of soft languages may lie below 0
     limits = [(0.0, most[0]), (0.0, most[0]), (0.0, most[1]), (nearest, 1.0)]
     intervals, corrected = _resampled(language, space, bound, _figures(whole), limits, options.seed)
     unequal = _inequality(space, counts, own, is_counted=not language.source)
@@ -189,20 +188,20 @@ def efficiency(
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Language:
-    """How often each meaning is said by each word, of some of the messages."""
+    """Counts of words for meanings, message by message."""
 
     codes: Ints
-    """The meaning times the number of words, and the word of each message, (num_messages,)."""
+    """Meaning times `num_words` plus word, of each message, (num_messages,)."""
     num_meanings: int
     num_words: int
     speakers: Any = None
-    """Speaker of each, (num_messages,); None: unknown."""
+    """Speaker of each message, (num_messages,); None: unknown."""
     weights: Floats | None = None
-    """Weight of each, (num_messages,); None: 1."""
+    """Weight of each message, (num_messages,); None: 1."""
     source: str = ""
-    """Value in a signature for the sender's probabilities; empty: these are counts."""
+    """Value in a signature for the sender's probabilities; empty: counts of a corpus."""
     about: str = "of counts of the corpus"
-    """`source` in words."""
+    """Description of `source`."""
 
     @property
     def is_exact(self) -> bool:
@@ -219,7 +218,7 @@ class _Language:
 
 
 def _language(corpus: Corpus, vectors: Any, space: Space, options: Options) -> _Language:
-    """The messages of the senders of a run, or of a corpus."""
+    """Messages of the senders of a run, or of a corpus."""
     if options.run is None or not options.run.has_agents:
         words = row_labels(corpus.content())
         number = int(words.max(initial=-1)) + 1
@@ -245,7 +244,7 @@ def _language(corpus: Corpus, vectors: Any, space: Space, options: Options) -> _
 
 
 def _numbers_of_speakers(corpus: Corpus) -> Ints:
-    """The number of the speaker of each message, (num_messages,); -1 where it is not known."""
+    """Index of the speaker of each message, (num_messages,); -1 if unknown."""
     numbers = np.full(len(corpus.messages), -1)
     for number, speaker in enumerate(corpus.values_of(SPEAKER)):
         numbers[corpus.has(SPEAKER, speaker)] = number
@@ -253,7 +252,7 @@ def _numbers_of_speakers(corpus: Corpus) -> Ints:
 
 
 def _unique_as_one(table: Floats) -> Floats:
-    """Words that are said of one meaning alone, as one word of that meaning: they tell the same, and take memory.
+    """Merge the words that express one meaning only into one word for it: equal information, less memory.
 
     Args:
         table: (num_meanings, num_words).
@@ -267,7 +266,7 @@ def _figures(fitted: Fit) -> list[float]:
 
 
 def shares(counts: Floats) -> Floats:
-    """q(w|m) of counts, both (num_meanings, num_words); a meaning without messages is said as all others are."""
+    """Encoder q(w|m) from counts, both (num_meanings, num_words); a meaning without messages gets the mean of all."""
     used = counts[:, counts.any(0)]
     of_meaning = used.sum(1, keepdims=True)
     of_all = used.sum(0) / used.sum()
@@ -283,26 +282,26 @@ def _resampled(
     limits: list[tuple[float, float]],
     seed: int,
 ) -> tuple[Sequence[tuple[float, float] | None], Sequence[float | None]]:
-    """The 95 % interval of each figure, and an estimate of it that is less biased.
+    """The 95 % interval of each figure, and an estimate with less bias.
 
-    A bias falls as one divided by the number of speakers or messages, so that what it is without one speaker, or with
-    half of the messages, says how much it is (Quenouille 1956).
+    The bias is proportional to 1 / number of speakers or messages, so the figures without one speaker, or with half of
+    the messages, estimate it (Quenouille 1956).
     """
     number, speakers = len(language.codes), language.speakers
-    known = np.zeros(0, np.int64) if speakers is None else speakers[speakers >= 0]  # -1: nobody knows who
+    known = np.zeros(0, np.int64) if speakers is None else speakers[speakers >= 0]  # -1: unknown
     kinds = np.unique(known)
 
     def of_rows(rows: Ints) -> list[float]:
         return _figures(fit(space, bound, shares(language.counts(rows))))
 
     def within(estimates: Floats) -> list[float | None]:
-        """Estimates within the limits; none of gNID, as the nearest optimum is another one for other counts."""
+        """Estimates clipped to the limits; None for gNID, as other counts have another nearest optimum."""
         pairs = zip(estimates[:-1].tolist(), limits[:-1], strict=True)
         return [*(min(high, max(low, estimate)) for estimate, (low, high) in pairs), None]
 
     num_samples = num_draws(NUM_SUBSAMPLES, 1)
     nothing = [None] * len(SCORES)
-    if num_samples == 1:  # only the scores are asked for
+    if num_samples == 1:  # scores without intervals
         return nothing, nothing
     if len(kinds) >= FEW_SPEAKERS:
         parts = np.array([of_rows(np.flatnonzero(speakers != each)) for each in kinds])
@@ -326,14 +325,14 @@ def _resampled(
 
 
 def _inequality(space: Space, counts: Floats, own: EfficiencyOptions, *, is_counted: bool) -> float:
-    """How far meanings are from being alike but for what is said of them, so that random rows can be exchanged.
+    """Inequality of the numbers of messages per meaning, which decides whether rows can be exchanged.
 
-    The most messages about a meaning by the fewest, where needs are unequal; 1 where they are equal, or no messages
-    were counted; infinite where needs follow from the messages.
+    The ratio of the most to the fewest messages about a meaning if needs are unequal; 1 if needs are equal, or without
+    counted messages; infinite if needs follow from the messages.
 
-    With need=corpus, p was below .05 in 14 % of 2,000 random languages of 100 messages about 9 meanings, and in 59 %
-    where meanings recur by a power law; of unequal needs of a space that messages follow, in 54 %, and 4.8 to 4.9 %
-    where they do not. With equal needs it was in 4.6 %, of 30 messages that recur by a power law in 7.1 %.
+    With need=corpus, p was below .05 in 14 % of 2,000 random languages of 100 messages about 9 meanings, and in 59 % if
+    meanings recur by a power law; with unequal needs of a space, in 54 % if messages follow them, and in 4.8 to 4.9 %
+    if not. With equal needs it was in 4.6 %, and in 7.1 % for 30 messages that recur by a power law.
     """
     if np.ptp(space.need) < NO_SPREAD:
         return 1.0
@@ -345,7 +344,7 @@ def _inequality(space: Space, counts: Floats, own: EfficiencyOptions, *, is_coun
 
 
 def _chance(space: Space, bound: InformationBound, encoder: Floats, seed: int) -> Floats:
-    """Figures of the language with its words on other meanings, (num_draws, num_figures)."""
+    """Figures of the language with its words permuted over meanings, (num_draws, num_figures)."""
     rng = np.random.default_rng(seed)
     number = num_draws(NUM_PERMUTATIONS, 1)
     orders = list(space.turns[:number])

@@ -24,27 +24,27 @@ from ecsuite.eval.statistics.contingency import Floats, Ints, chao_shen, entropi
 from ecsuite.eval.statistics.resampling import Labels, resample, single_rows
 
 EXACT_WORK = 1 << 26
-"""All assignments are tried if num_attributes * 2^num_positions * num_messages is at most this."""
+"""Limit of num_attributes * 2^num_positions * num_messages up to which all assignments are tried."""
 MAX_EXACT_POSITIONS = 12
-"""All assignments are tried for at most this many positions, as the search takes time 4^num_positions."""
+"""Positions up to which all assignments are tried, as the search takes time 4^num_positions."""
 EXACT_WORK_RESAMPLED = 1 << 19
 """Limit of `Entropies.search_work` up to which the null and the interval also try all assignments."""
 MAX_ROWS_RESAMPLED = 1_000
-"""Messages per draw of the null and the interval, if the corpus has more than twice as many."""
+"""Messages per draw of the null and the interval if the corpus has more than twice as many."""
 _TOLERANCE = 1e-9
 """Differences of entropies below this, in bits, are rounding errors."""
 
 Partition = tuple[int, ...]
-"""The attribute that each position is assigned to, (num_positions,)."""
+"""The attribute of each position, (num_positions,)."""
 
 
-_BIAS = "sequences of symbols that occur once determine their meaning, so small corpora look determined"
+_BIAS = "a sequence of symbols that occurs once determines its meaning, so scores of small corpora are biased"
 
 HCE = Traits(
     name="hce",
     about="positions determine their attribute",
     title="human compositional entropy",
-    high="1 if the positions of each attribute determine it; of few long messages as by chance 0.8 and more",
+    high="1 if the positions of each attribute determine it; chance level 0.8 or more with few long messages",
     question="compositional",
     direction="higher",
     version=3,
@@ -55,7 +55,7 @@ HCE = Traits(
     depends_on_size=_BIAS,
     details={
         "residual_bits": "mean bits of an attribute, given its positions",
-        "residual_entropy": "share of this attribute's entropy that is left",
+        "residual_entropy": "share of this attribute's entropy that remains",
         "chao_shen": CORRECTED,
     },
 )
@@ -64,7 +64,7 @@ RESIDUAL_ENTROPY = replace(
     name="residual_entropy",
     about="uncertainty left by the best positions",
     title="residual entropy",
-    high="0 if each attribute is determined by its positions, 1 if they say nothing of it",
+    high="0 if each attribute is determined by its positions, 1 if they carry no information about it",
     direction="lower",
     least_messages=2000,
 )
@@ -124,11 +124,11 @@ def residual_entropy(corpus: Corpus, options: Options) -> list[Score]:
 
     `search:exact` in the signature: all assignments were tried. `search:greedy`, for longer messages or more
     messages: a local optimum, an assignment that no move of a single position improves (`greedy_search`); the value
-    is then an upper bound and never above 1 - HCE. Otherwise as `hce`.
+    is then an upper bound and at most 1 - HCE. Otherwise as `hce`.
 
-    Every draw of the null and of the interval has its own search for the best assignment. From about seven positions
-    on this search is greedy (`null_search` in the details), and the greedy value is compared with chance; for more
-    than 2,000 messages a draw has 1,000 of them.
+    Every draw of the null and of the interval has its own search for the best assignment. From about seven positions on
+    this search is greedy (`null_search` in the details), and the greedy value is compared with chance; a corpus of more
+    than 2,000 messages has draws of 1,000 messages.
     """
     [score] = plain_residual_entropy(corpus, options)
     entropies = entropies_or_reason(corpus)
@@ -208,7 +208,7 @@ class EntropyTables:
 
     @cached_property
     def of_all_sets(self) -> Floats:
-        """H(attribute | symbols) of all sets of positions, (2^num_positions, num_attributes); see `positions_in`."""
+        """H(attribute | symbols) for all sets of positions, (2^num_positions, num_attributes); see `positions_in`."""
         sets = (self.positions_in(chosen) for chosen in range(1 << self.num_positions))
         return np.array([self.conditional_entropies(some) for some in sets])
 
@@ -223,14 +223,14 @@ class EntropyTables:
         return bool(self.num_attributes * self.num_messages << self.num_positions <= EXACT_WORK)
 
     def search_work(self, is_exact: bool, num_rows: int) -> int:
-        """Approximate number of counted table entries of a search over `num_rows` messages; each table adds 1,000."""
+        """Approximate number of table entries that a search over `num_rows` messages counts; each table adds 1,000."""
         positions: int = self.num_positions
         if is_exact:
             return self.num_attributes * ((num_rows + 1_000 << positions) + (1 << 2 * positions))
         return 30 * self.num_attributes * positions * (num_rows + 1_000)
 
     def conditional_entropy(self, attribute: int, positions: tuple[int, ...]) -> float:
-        """H(attribute | symbols at the positions); H(attribute) if there is no position."""
+        """Conditional entropy H(attribute | symbols at the positions); H(attribute) without positions."""
         key = attribute, positions
         known = self._cache.get(key)
         if known is None:
@@ -242,11 +242,11 @@ class EntropyTables:
         return known
 
     def conditional_entropies(self, positions: tuple[int, ...]) -> list[float]:
-        """H(attribute | symbols at the positions) of each attribute."""
+        """Conditional entropy H(attribute | symbols at the positions) of each attribute."""
         return [self.conditional_entropy(attribute, positions) for attribute in range(self.num_attributes)]
 
     def most_informative(self) -> Partition:
-        """The attribute with the highest mutual information with each position; the first in case of ties."""
+        """The attribute with the highest mutual information with each position; ties go to the first."""
         left = self.positions.bits_of_each_with(self.attributes, self._num_values)
         left -= np.array([[self.positions.bits((position,))] for position in range(self.num_positions)])
         left[left <= _TOLERANCE] = 0.0
@@ -273,7 +273,7 @@ class EntropyTables:
             codes, _ = self.positions.codes(positions_of(partition, attribute))
             left = chao_shen(tally(codes * self._num_values[attribute] + values)) - chao_shen(tally(codes))
             shares.append(left / chao_shen(np.bincount(values)))
-        return float(np.clip(np.mean(shares), 0, 1))  # the mean, as bounds of each would add a bias
+        return float(np.clip(np.mean(shares), 0, 1))  # clipping each share would add a bias
 
     def paired(self, rows: Ints, partners: Ints) -> "EntropyTables | None":
         """The messages of `rows` with the meanings of `partners`; None if all attributes are then constant."""
@@ -282,7 +282,7 @@ class EntropyTables:
         names = tuple(self.names[attribute] for attribute in varying)
         if not len(varying):
             return None
-        shares = self.num_messages <= 2 * MAX_ROWS_RESAMPLED  # all draws are then of the same messages
+        shares = self.num_messages <= 2 * MAX_ROWS_RESAMPLED  # all draws then have the same messages
         return EntropyTables(self.positions.take(rows, shares=shares), attributes[varying], names)
 
     def describe(self, partition: Partition) -> dict[str, object]:
@@ -356,7 +356,7 @@ def greedy_search(entropies: EntropyTables, weights: Floats) -> Partition:
                 without = tuple(each for each in owned[owner] if each != position)
                 rest[owner] = entropies.conditional_entropy(owner, without)
                 costs, moved = [least] * num_attributes, [left] * num_attributes
-                # an attribute can gain no more than what is left of it
+                # the gain of an attribute is at most its remaining entropy
                 gains = weights * left > weights[owner] * (rest - left)[owner] + _TOLERANCE / 2
                 for attribute, may_gain in enumerate(gains.tolist()):
                     if may_gain and attribute != owner:
@@ -391,17 +391,17 @@ def entropies_or_reason(corpus: Corpus) -> EntropyTables | str:
 
 ATTRIBUTE_INFORMATION = Traits(
     name="attribute_information",
-    about="mean share of an attribute that messages tell",
-    high="1 if messages tell every attribute; near 1 also as by chance where most messages occur once",
+    about="mean share of an attribute in messages",
+    high="1 if messages determine every attribute; the chance level is near 1 if most messages occur once",
     question="consistent",
     version=2,
     bounds=(0.0, 1.0),
     chance="shuffled meanings",
     needs=("attributes",),
-    depends_on_size="plug-in information is too high in small corpora: a message that occurs once tells everything",
+    depends_on_size="plug-in information is too high in small corpora, where single messages determine everything",
     by_name_only=True,
     details={
-        "bits": "bits of this attribute that messages tell",
+        "bits": "bits of information about this attribute",
         "shares": "share of this attribute's entropy",
         "sum_bits": "bits of all attributes, added",
         "chao_shen": CORRECTED,
@@ -413,15 +413,14 @@ ATTRIBUTE_INFORMATION = Traits(
 def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
     """Mutual information I(m; a) of the message m, as a whole and without EOS, and the value a of an attribute.
 
-    The score is the mean over attributes of I(m; a) / H(a): 1 if messages tell all attributes, 0 if they tell none.
-    The details have I(m; a) in bits by attribute (`bits`), which shows the attributes that a language is about (as in
-    Dessì et al. 2019, arXiv 1911.01892), the same as shares of H(a) (`shares`), and all bits together (`sum_bits`).
+    The score is the mean over attributes of I(m; a) / H(a): 1 if messages determine all attributes, 0 if they are
+    independent. The details have I(m; a) in bits by attribute (`bits`), which shows what a language is about (as in
+    Dessì et al. 2019, arXiv 1911.01892), as a share of H(a) (`shares`), and summed over attributes (`sum_bits`).
 
-    Plug-in estimates over the corpus, which are biased upwards: where most messages occur once, they tell everything.
-    `chao_shen` in the details is the score with entropies that have less bias (`contingency.chao_shen`). Their share of
-    an attribute may be below 0; only the mean over attributes is not, as each cut off at 0 would make the mean too
-    high. The null distribution (single messages exchanged) shows how much bias there is. Interval: see
-    `resampling.resample`.
+    Plug-in estimates over the corpus are biased upwards: messages that occur once determine everything. `chao_shen` in
+    the details is the score with entropies that have less bias (`contingency.chao_shen`). There, the share of a single
+    attribute may be below 0, and only the mean is clipped, as clipping each share would make the mean too high. The
+    null distribution (single messages exchanged) shows the size of the bias. Interval: see `resampling.resample`.
     Constant attributes are left out. Undefined without attributes that vary, and if all messages are empty.
     """
     score = unscored(ATTRIBUTE_INFORMATION, eos="strip")
@@ -465,14 +464,14 @@ def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
 def information(
     message: Labels, attributes: Labels, of: Callable[[Ints], float] = entropy
 ) -> tuple[Floats, Floats]:
-    """I(m; a) of each attribute in bits, and as a share of H(a), 0 where that is 0.
+    """Mutual information I(m; a) of each attribute in bits, and as a share of H(a), 0 if H(a) is 0.
 
-    Plug-in estimates are from 0 to H(a), but for rounding, which is cut off; others may be outside.
+    Plug-in estimates are clipped to 0 to H(a), which removes rounding errors; others may be outside.
 
     Args:
         message: Codes of the messages from 0, (num_messages,).
         attributes: Codes of the values from 0, (num_attributes, num_messages).
-        of: How entropies are estimated from counts: `entropy` or `chao_shen`.
+        of: Estimator of entropies from counts: `entropy` or `chao_shen`.
 
     Returns:
         Two arrays (num_attributes,).

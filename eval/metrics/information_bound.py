@@ -1,4 +1,4 @@
-"""Bounds of a space of meanings: the information bottleneck, cached on disk, and the rate-distortion curve."""
+"""Bounds for a space of meanings: the information bottleneck, cached on disk, and the rate-distortion curve."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ Floats = NDArray[np.float64]
 
 
 def mutual_information(joint: Floats) -> float:
-    """I(X; Y) in bits of a joint distribution, (num_x, num_y)."""
+    """Mutual information I(X; Y) in bits of a joint distribution, (num_x, num_y)."""
     return max(0.0, _entropy(joint.sum(0)) + _entropy(joint.sum(1)) - _entropy(joint))
 
 
 def complexity(space: Space, encoder: Floats) -> float:
-    """I(M; W) in bits: what a language's words tell of the meaning; Zaslavsky et al. (2018), equation 2.
+    """Complexity I(M; W) in bits: information of words about meanings; Zaslavsky et al. (2018), equation 2.
 
     Args:
         space: The meanings.
@@ -31,7 +31,7 @@ def complexity(space: Space, encoder: Floats) -> float:
 
 
 def accuracy(space: Space, encoder: Floats) -> float:
-    """I(W; U) in bits: what its words tell of the referent; equation 3 up to the constant I(M; U).
+    """Accuracy I(W; U) in bits: information of words about referents; equation 3 up to the constant I(M; U).
 
     Args:
         space: The meanings.
@@ -41,11 +41,11 @@ def accuracy(space: Space, encoder: Floats) -> float:
 
 
 def generalized_distance(space: Space, encoder: Floats, other: Floats) -> float:
-    """GNID of two languages, from 0 to 1: Zaslavsky et al. (2018), equation 5.
+    """Generalised normalised information distance (gNID) of two languages, 0 to 1: Zaslavsky et al. (2018), equation 5.
 
-    1 - I(W; V) / max(I(W; W'), I(V; V')), where w and w' are two independent uses of one language for the same meaning,
-    and v, v' those of the other. It is the normalised information distance of Vinh et al. (2010) for soft categories; 0
-    if both are the same partition of the meanings.
+    1 - I(W; V) / max(I(W; W'), I(V; V')), where w and w' are two independent uses of the first language for a meaning,
+    and v, v' of the second. It is the normalised information distance of Vinh et al. (2010) for soft categories; 0 if
+    both are the same partition of the meanings.
 
     Args:
         space: The meanings.
@@ -53,7 +53,7 @@ def generalized_distance(space: Space, encoder: Floats, other: Floats) -> float:
         other: q(v|m), (num_meanings, num_other_words).
 
     Returns:
-        0 where neither language tells anything.
+        0 if neither language carries information.
     """
     weighted = encoder * space.need[:, None]
     both = mutual_information(weighted.T @ other)
@@ -65,43 +65,42 @@ def generalized_distance(space: Space, encoder: Floats, other: Floats) -> float:
 
 
 def _entropy(probabilities: Floats) -> float:
-    """In bits."""
     positive = probabilities[probabilities > 0]
     return -float(positive @ np.log2(positive))
 
 
 NUM_BETAS = 400
-"""Values of beta."""
+"""Number of values of beta."""
 MOST_BETA, LEAST_BETA = 10, -10
-"""Powers of 2 of beta - 1, from the first to the last. Below beta = 1 nothing is worth a word, for any space."""
+"""First and last exponent of 2 in beta - 1. Below beta = 1 the optimal language has one word, for any space."""
 PRECISION = 1e-8
-"""A value of beta is done when a step improves the objective by less, in nats."""
+"""Improvement of the objective per step, in nats, below which a value of beta is done."""
 MOST_STEPS = 20_000
-"""Steps for a value of beta."""
+"""Maximum number of steps per value of beta."""
 UNUSED = 1e-12
-"""Words of less probability are dropped."""
+"""Probability below which words are dropped."""
 SAME = 1e-3
-"""Words are one if their q(m|w) differ in all by less: then each says what both say."""
+"""Summed difference of q(m|w) below which words are merged."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class InformationBound:
-    """The curve, by descending beta, and a language for each value."""
+    """Curve of optimal languages, by descending beta."""
 
     betas: Floats
-    """(num_betas,)."""
+    """Values of beta, (num_betas,)."""
     complexity: Floats
     """I(M; W) in bits, (num_betas,)."""
     accuracy: Floats
     """I(W; U) in bits, (num_betas,)."""
     encoders: Sequence[NDArray[np.float32]]
-    """q(w|m) of each, (num_meanings, num_words)."""
+    """Encoder q(w|m) of each language, (num_meanings, num_words)."""
 
     @property
     def objective(self) -> Floats:
-        """F* of each beta in bits: the least I(M; W) - beta I(W; U) of all languages here.
+        """F* of each beta in bits: the minimum of I(M; W) - beta I(W; U) over all languages of the curve.
 
-        Each language bounds it for every beta, so the least is taken over all: it is then concave in beta.
+        Every language is a bound for every beta, so the minimum is over all languages; it is then concave in beta.
         """
         least: Floats = (self.complexity[None] - self.betas[:, None] * self.accuracy[None]).min(1)
         return least
@@ -116,22 +115,22 @@ class Fit:
     accuracy: float
     """I(W; U) in bits."""
     loss: float
-    """Epsilon in bits: how much less complex an optimal language of the same trade-off could be, divided by beta."""
+    """Deviation epsilon in bits: excess complexity over an optimal language of the same trade-off, divided by beta."""
     beta: float
-    """Beta of the optimal language that is nearest, for which the loss is least."""
+    """Beta of the nearest optimal language, which has the least loss."""
     distance: float
-    """gNID to that language."""
+    """Distance gNID to that language."""
 
 
 def fit(space: Space, bound: InformationBound, encoder: Floats) -> Fit:
-    """Find the optimal language that is nearest to one, as Zaslavsky et al. (2018), and as their program.
+    """Find the nearest optimal language, as in Zaslavsky et al. (2018) and their program.
 
     beta_l minimises F_beta[q] - F*_beta over the values of beta, where F_beta[q] = I(M; W) - beta I(W; U); the loss
     epsilon is that minimum divided by beta_l (https://github.com/nogazs/ib-color-naming).
 
     Args:
         space: The meanings.
-        bound: Of the space.
+        bound: The bound of the space.
         encoder: q(w|m), (num_meanings, num_words).
     """
     rate, told = complexity(space, encoder), accuracy(space, encoder)
@@ -152,14 +151,13 @@ def compute_bound(
 ) -> InformationBound:
     """Compute the bound by reverse deterministic annealing: Zaslavsky et al. (2018), SI section 1.3.
 
-    Beta falls from 2^10 + 1, where every meaning has a word of its own, to 1, where all share one. For each value the
-    steps of Tishby et al. (1999), equations 27 to 29, go on from the language of the value before:
-    q(w|m) = q(w) exp(-beta D[p(u|m) || q(u|w)]) / Z. Words that have become the same are merged, which changes nothing
-    but the time of a step.
+    Beta falls from 2^10 + 1, where every meaning has its own word, to 1, where all share one. For each value the steps
+    of Tishby et al. (1999), equations 27 to 29, continue from the language of the value before: q(w|m) = q(w) exp(-beta
+    D[p(u|m) || q(u|w)]) / Z. Words that have become equal are merged, which only saves time.
 
     Args:
         space: The meanings.
-        progress: Called with the number of values that are done, and of all.
+        progress: Called with the number of values that are done, and the total.
     """
     betas = np.append(1 + 2.0 ** np.linspace(MOST_BETA, LEAST_BETA, NUM_BETAS), 1.0)
     encoder = np.eye(len(space))
@@ -177,7 +175,7 @@ def compute_bound(
 
 
 def _optimal(space: Space, beta: float, encoder: Floats) -> Floats:
-    """A language that no step improves any more."""
+    """Iterate until no step improves the language."""
     beliefs, need = space.beliefs, space.need
     entropies = (beliefs * np.log(np.where(beliefs > 0, beliefs, 1))).sum(1)
     before = np.inf
@@ -201,7 +199,7 @@ def _optimal(space: Space, beta: float, encoder: Floats) -> Floats:
 
 
 def _merged(space: Space, encoder: Floats) -> Floats:
-    """The language with those words as one that have the same q(m|w), the more probable ones first."""
+    """Language with words of equal q(m|w) merged, the most probable words first."""
     of_word = space.need @ encoder
     meant = ((encoder * space.need[:, None]) / of_word).T
     kinds: list[int] = []
@@ -217,18 +215,18 @@ def _merged(space: Space, encoder: Floats) -> Floats:
 
 
 VERSION = f"{NUM_BETAS} {MOST_BETA} {LEAST_BETA} {PRECISION:g}"
-"""Further dependencies of a bound, in addition to its space."""
+"""Further inputs of a bound, in addition to its space."""
 
 
 def bound_of(
     space: Space,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> InformationBound:
-    """The bound of a space, read where it was kept, else computed and kept in the folder of downloaded data.
+    """The bound of a space, from the cache in the folder of downloaded data, or else computed and cached.
 
     Args:
         space: The meanings.
-        progress: Called with the number of values of beta that are done, and of all.
+        progress: Called with the number of values of beta that are done, and the total.
     """
     kept = kept_bound(space.digest)
     if kept is not None:
@@ -239,10 +237,10 @@ def bound_of(
 
 
 def kept_bound(digest: str) -> InformationBound | None:
-    """The bound of the space of a digest, such as that of a signature.
+    """The cached bound of the space with this digest, as in signatures.
 
     Returns:
-        None if there is none on this machine, or it is damaged or of another version.
+        None if there is none on this machine, or if it is damaged or of another version.
     """
     from ecsuite.files.tensor_files import read_tensors
 
@@ -266,7 +264,7 @@ def _file(digest: str) -> Path:
 
 
 def _write(file: Path, space: Space, bound: InformationBound) -> None:
-    """Keep a bound; a folder that can't be written keeps nothing."""
+    """Write a bound to the cache; a folder that is not writable is ignored."""
     import torch
 
     from ecsuite.files.tensor_files import write_tensors
@@ -283,12 +281,12 @@ def _write(file: Path, space: Space, bound: InformationBound) -> None:
 
 
 RATE_PRECISION = 1e-10
-"""A slope is done when a step changes the objective by less, in nats."""
+"""Change of the objective per step, in nats, below which a slope is done."""
 MOST_RATE_STEPS = 20_000
-"""Steps for a slope."""
+"""Maximum number of steps per slope."""
 
 Listener = Literal["bayesian", "literal"]
-"""bayesian: guesses by p(m) q(w|m); literal: by q(w|m) alone, as of a listener that knows no need."""
+"""Guess of the listener: bayesian: by p(m) q(w|m); literal: by q(w|m) alone, without knowledge of the need."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -296,9 +294,9 @@ class RateDistortionCurve:
     """The least rate for each distortion, by descending slope."""
 
     slopes: Floats
-    """(num_slopes,)."""
+    """Slopes, (num_slopes,)."""
     rates: Floats
-    """Bits, (num_slopes,)."""
+    """Rates in bits, (num_slopes,)."""
     distortions: Floats
     """Expected distortion, (num_slopes,)."""
 
@@ -306,19 +304,20 @@ class RateDistortionCurve:
 def communicative_cost(
     need: Floats, encoder: Floats, distortion: Floats, listener: Listener = "bayesian"
 ) -> float:
-    """The expected distortion of what a listener guesses: Kemp, Xu and Regier (2018), equation 2, for any distortion.
+    """Expected distortion of a listener's guesses: Kemp, Xu and Regier (2018), equation 2, for any distortion.
 
-    With distortion 1 - utility, and where each meaning has one word, it is 1 - `informativity` of ULTK
-    (https://github.com/CLMBRs/ultk): of a literal listener its literal one, of a Bayesian one its pragmatic one.
+    With distortion 1 - utility and one word per meaning, it is 1 - `informativity` of ULTK
+    (https://github.com/CLMBRs/ultk): its literal informativity for a literal listener, its pragmatic one for a
+    Bayesian.
 
     Args:
         need: p(m), (num_meanings,).
         encoder: q(w|m), (num_meanings, num_words).
-        distortion: Of a meaning by the guess, (num_meanings, num_meanings).
-        listener: How it guesses.
+        distortion: Distortion of each guess for each meaning, (num_meanings, num_meanings).
+        listener: The rule of its guesses.
 
     Raises:
-        ConfigError: If the distortion is no such matrix.
+        ConfigError: If the distortion has another shape or infinite values.
     """
     _require_square(distortion, len(need))
     likely = encoder * need[:, None] if listener == "bayesian" else encoder
@@ -330,15 +329,15 @@ def communicative_cost(
 def rate_distortion(need: Floats, distortion: Floats, slopes: Floats | None = None) -> RateDistortionCurve:
     """The rate-distortion function: Blahut (1972), "Computation of channel capacity and rate-distortion functions".
 
-    For each slope beta, q(g|m) = q(g) exp(-beta d(m, g)) / Z until nothing improves: the least I(M; G) + beta E[d].
+    For each slope beta, q(g|m) = q(g) exp(-beta d(m, g)) / Z is iterated to the minimum of I(M; G) + beta E[d].
 
     Args:
         need: p(m), (num_meanings,).
-        distortion: Of a meaning by a guess, (num_meanings, num_guesses).
-        slopes: In nats per unit of distortion, (num_slopes,); 2^-6 to 2^10 if not given.
+        distortion: Distortion of each guess for each meaning, (num_meanings, num_guesses).
+        slopes: In nats per unit of distortion, (num_slopes,); None: 2^-6 to 2^10.
     """
     if distortion.ndim != 2 or len(distortion) != len(need) or not np.isfinite(distortion).all():
-        raise ConfigError(f"distortion: expected a row for each of {len(need)} meanings, of finite numbers")
+        raise ConfigError(f"distortion: expected finite numbers in {len(need)} rows, one per meaning")
     slopes = 2.0 ** np.linspace(10, -6, 200) if slopes is None else np.asarray(slopes, np.float64)
     rates, expected = [], []
     for slope in slopes.tolist():

@@ -27,52 +27,52 @@ from ecsuite.runtime.ragged import Ragged
 
 Message = tuple[int, ...]
 MAX_MEANINGS = 500
-"""Most meanings of both that are compared; of more, they are drawn at random."""
+"""Maximum number of shared meanings that are compared; above this, a random sample."""
 MAX_PAIRS = 66
-"""Most pairs of speakers that are compared, all of 12 speakers; of more, they are drawn at random."""
+"""Maximum number of pairs of speakers that are compared (all pairs of 12); above this, a random sample."""
 NUM_PERMUTATIONS = 100
-"""Permutations of the meanings of one of two speakers."""
+"""Permutations of the meanings of one speaker of a pair."""
 
 
 LANGUAGE_SIMILARITY = Traits(
     name="language_similarity",
-    about="speakers say meanings with like messages",
+    about="speakers have similar messages for a meaning",
     title="similarity of the speakers' messages",
-    high="1 if speakers say the same; 0 also for the same words with other symbols",
+    high="1 if speakers use the same messages; 0 also if they only rename the symbols",
     question="shared",
     direction="higher",
     chance="shuffled meanings",
     needs=("meanings", "speakers"),
-    depends_on_size="the most used message of a meaning is surer the more there are",
+    depends_on_size="the most frequent message of a meaning is known better from more messages",
     by_name_only=True,
 )
 LANGUAGE_AMI = replace(
     LANGUAGE_SIMILARITY,
     name="language_ami",
-    about="speakers merge the same meanings",
+    about="speakers group meanings in the same way",
     title="adjusted mutual information of the speakers' messages",
-    high="1 if speakers give the same meanings one message, whichever; needs messages that recur",
+    high="1 if speakers group the meanings alike, whatever the messages; needs messages that recur",
 )
 LANGUAGE_TOPSIM = replace(
     LANGUAGE_SIMILARITY,
     name="language_topsim",
-    about="speakers' messages are alike in like ways",
+    about="speakers' message distances correlate",
     title="topographic similarity of the speakers' messages",
-    high="1 if what one says alike the other does, too; high also where both are compositional in their own way",
+    high="1 if message distances agree; high also if both languages are compositional with different words",
 )
 
 
 @metric(LANGUAGE_SIMILARITY, LANGUAGE_AMI, LANGUAGE_TOPSIM)
 def language_similarity(corpus: Corpus, options: Options) -> list[Score]:
-    """How alike the speakers of a corpus say the same meanings: means over pairs of speakers.
+    """Similarity of the speakers of a corpus about the same meanings: means over pairs of speakers.
 
-    Of each pair of speakers the meanings that both say are compared, each with its most used message of either
-    speaker. `language_similarity`: 1 minus the edit distance of the two messages, divided by the longer length
+    Each pair is compared on the meanings that both speakers express, by each speaker's most frequent message for a
+    meaning. `language_similarity`: 1 minus the edit distance of the two messages, divided by the longer length
     (Levenshtein 1966; between agents as in Chaabouni et al. 2022), mean over meanings; 1: the same messages.
     `language_ami`: adjusted mutual information of the messages of the two (Vinh et al. 2009, by the larger entropy); 1:
-    the same meanings share a message, whatever the message is. `language_topsim`: Spearman's correlation, over pairs
-    of meanings, of the edit distances of one speaker's messages with those of the other's; 1: what is said alike by one
-    is said alike by the other, with whatever symbols.
+    the same meanings share a message, whatever the message is. `language_topsim`: Spearman's correlation, over pairs of
+    meanings, between the edit distances of one speaker's messages and the edit distances of the other's; 1: the same
+    meanings have similar messages, with whatever symbols.
 
     Chance: the meanings of one speaker are permuted. Symbols are without EOS. Renaming symbols for all speakers, or
     for a single one in `language_ami` and `language_topsim`, changes nothing, nor does the order of messages.
@@ -112,13 +112,13 @@ def language_similarity(corpus: Corpus, options: Options) -> list[Score]:
 def joined(first: Corpus, second: Corpus) -> Corpus:
     """Two corpora as one with the column `speaker`: `first` and `second`.
 
-    Symbols are the same where their names are, or without names their numbers.
+    Symbols are matched by name; symbols without names, by number.
 
     Raises:
-        CorpusError: If only one has names of symbols, or their meanings are of different kinds.
+        CorpusError: If only one corpus has symbol names, or one has neither meanings nor concepts.
     """
     if (first.symbol_names is None) != (second.symbol_names is None):
-        raise CorpusError("one corpus has names of symbols, the other has not: expected both or neither")
+        raise CorpusError("only one corpus has names of symbols: expected both or neither")
     contents = [each.content() for each in (first, second)]
     names = tuple(dict.fromkeys([*(first.symbol_names or ()), *(second.symbol_names or ())]))
     number = {name: place for place, name in enumerate(names)}
@@ -131,7 +131,7 @@ def joined(first: Corpus, second: Corpus) -> Corpus:
     keys = [_keys(each) for each in (first, second)]
     if None in keys:
         raise CorpusError(
-            "a corpus has neither meanings nor concepts: there is nothing to compare messages by"
+            "a corpus has neither meanings nor concepts: expected meanings, to compare messages about them"
         )
     ids: dict[Any, int] = {}
     meanings = np.array([[ids.setdefault(key, len(ids))] for each in keys for key in each or ()])
@@ -148,7 +148,7 @@ def joined(first: Corpus, second: Corpus) -> Corpus:
 
 
 def _keys(corpus: Corpus) -> list[Any] | None:
-    """The meaning of each message, equal across corpora: values of attributes, or names of concepts."""
+    """The meaning of each message as a key that is equal across corpora: attribute values, or names of concepts."""
     if corpus.meanings is not None:
         return [tuple(row) for row in flat(corpus.meanings).tolist()]
     if corpus.concepts is None:
@@ -157,7 +157,7 @@ def _keys(corpus: Corpus) -> list[Any] | None:
 
 
 def whole_meanings(corpus: Corpus) -> Ints | None:
-    """The number of each message's meaning, whatever the order of messages, (num_messages,)."""
+    """The id of each message's meaning, independent of the order of messages, (num_messages,)."""
     if corpus.meanings is not None:
         return np.asarray(np.unique(flat(corpus.meanings), axis=0, return_inverse=True)[1].ravel())
     if corpus.concepts is None:
@@ -168,7 +168,7 @@ def whole_meanings(corpus: Corpus) -> Ints | None:
 
 
 def most_used(corpus: Corpus, whole: Ints, is_spoken: NDArray[np.bool_]) -> dict[int, Message]:
-    """The most used message of each meaning; of equally used ones the first by how symbols are used."""
+    """The most frequent message of each meaning; ties go to the first by order of symbol use."""
     rows = np.flatnonzero(is_spoken)
     content = corpus.content().take(rows)
     numbers = Ragged(numbered_by_use(content, whole[rows]).astype(np.int32), content.offsets)
@@ -210,12 +210,12 @@ def _compared(
 
 
 def _distances(one: list[Message], other: list[Message]) -> Floats:
-    """Edit distances of all messages with all, divided by the longer length, (num_messages, num_messages)."""
+    """Matrix of edit distances between messages, divided by the longer length, (num_messages, num_messages)."""
     return np.asarray(process.cdist(one, other, scorer=Levenshtein.normalized_distance, dtype=np.float64))
 
 
 def _standard_ranks(distances: Floats) -> Floats | None:
-    """Ranks of the distances above the diagonal, with mean 0 and length 1, as a table; None if all are equal."""
+    """Table of ranks of the distances above the diagonal, with mean 0 and length 1; None if all are equal."""
     above = np.triu_indices(len(distances), 1)
     ranks = average_ranks(distances[above].round(9))
     ranks -= ranks.mean()
@@ -229,7 +229,7 @@ def _standard_ranks(distances: Floats) -> Floats | None:
 def _ami(
     one: list[Message], other: list[Message], orders: list[Ints], nothing: tuple[float | None, Floats]
 ) -> tuple[float | None, Floats]:
-    """Adjusted mutual information of the messages of two speakers, and with permuted meanings."""
+    """Adjusted mutual information of two speakers' messages, and its values for permuted meanings."""
     left, right = (row_labels(Ragged.from_rows(messages)) for messages in (one, other))
     expected = expected_information(np.bincount(left), np.bincount(right))
     value = float(adjusted_information(left, right, expected)[0])
@@ -239,7 +239,7 @@ def _ami(
 
 
 def _mean(score: Any, by_pair: dict[str, tuple[float | None, Floats]], seed: int) -> Score:
-    """The mean over the pairs for which a score is defined, with its chance level."""
+    """Mean over the pairs with a defined score, with its chance level."""
     values = {name: value for name, (value, _) in by_pair.items()}
     known = [(value, draws) for value, draws in by_pair.values() if value is not None]
     if not known:
@@ -252,42 +252,42 @@ def _mean(score: Any, by_pair: dict[str, tuple[float | None, Floats]], seed: int
 
 
 COMMUNITY, BEFORE = "community", "before"
-"""The columns."""
+"""Names of the columns."""
 Said = Mapping[int, Message]
-"""The message of a speaker by the number of the meaning."""
+"""A speaker's message by meaning id."""
 
 SIMILARITY_WITHIN = Traits(
     name="similarity_within",
-    about="speakers of one community say the same",
-    high="1 if speakers of a community say the same; 0 also for the same words with other symbols",
+    about="similarity of speakers within a community",
+    high="1 if speakers of a community use the same messages; 0 also if they only rename the symbols",
     question="shared",
     direction="higher",
     version=2,
     bounds=(0.0, 1.0),
     draws=False,
     needs=("meanings", "speakers"),
-    depends_on_size="the most used message of a meaning is surer the more there are",
+    depends_on_size="the most frequent message of a meaning is known better from more messages",
     by_name_only=True,
 )
 SIMILARITY_BETWEEN = replace(
     SIMILARITY_WITHIN,
     name="similarity_between",
-    about="speakers of two communities say the same",
-    high="1 if communities say the same: one language; 0: nothing alike",
+    about="similarity of speakers of two communities",
+    high="1 if communities share one language, 0 if they have nothing in common",
 )
 SURVIVAL = replace(
     SIMILARITY_WITHIN,
     name="survival",
-    about="what is said is nearest to the largest community's",
-    high="the words of the largest community survive; 1 / communities: of all alike; 0: those of others do",
+    about="messages nearest to the largest community's",
+    high="1 if the largest community's words survive, 1 / communities if all survive equally, 0 if only others' do",
     direction=None,
     chance="guesses",
 )
 DISTINCT_MESSAGES = replace(
     SIMILARITY_WITHIN,
     name="distinct_messages",
-    about="different messages of a speaker, by meanings",
-    high="1: each meaning has a message of its own; low: a simple language, with one message for many",
+    about="distinct messages of a speaker per meaning",
+    high="1 if each meaning has its own message; low if one message stands for many meanings",
     direction=None,
 )
 
@@ -297,17 +297,18 @@ def contact(corpus: Corpus, options: Options) -> list[Score]:
     """Languages of communities in contact (Graesser et al. 2019).
 
     The similarity of two speakers is 1 minus the edit distance of their messages about a meaning, divided by the longer
-    length, mean over meanings; `similarity_within` is that of pairs of one community, `similarity_between` of two.
-    `survival`: of what all speakers say now, the share of messages that are nearer to what the largest community (of
-    equal ones, the first) said of the meaning before contact than to what any other said; the distance to a community
-    is the mean over its speakers, and messages as near to several are shared. Chance is 1 / communities.
-    `distinct_messages`: different messages of a speaker, divided by the meanings, mean over speakers: less, where a
-    language is simpler. Intervals are Student's over meanings.
+    length, mean over meanings; `similarity_within` averages it over pairs within a community, `similarity_between` over
+    pairs from two communities. `survival`: the share of the speakers' messages that are nearer to the messages of the
+    largest community (the first, if tied) before contact than to any other community's; the distance to a community is
+    the mean over its speakers, and a tied message counts in equal parts. Chance is 1 / communities.
+    `distinct_messages`: number of distinct messages of a speaker divided by the number of meanings, mean over speakers:
+    lower for a simpler language. Intervals are Student's over meanings.
 
-    The details of `survival` have the share of each community, and what each says now (rows) by whose words it is
-    (columns); those of `similarity_between` and `distinct_messages` the value before contact.
+    The details of `survival` have the share of each community, and a table of each community's messages now (rows) by
+    the community whose words they are (columns); `similarity_between` and `distinct_messages` have their value before
+    contact.
 
-    Undefined without the column `community`, or of one community; `survival` before contact, `similarity_within` where
+    Undefined without the column `community` or with one community; `survival` before contact; `similarity_within` if
     every community has one speaker.
     """
     scores = [
@@ -347,7 +348,7 @@ def contact(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def _before(corpus: Corpus, whole: Any, rows: Any) -> Said:
-    """Messages of a speaker before contact, by meaning; empty where the corpus does not say it."""
+    """Messages of a speaker before contact, by meaning; empty if the corpus does not have them."""
     if BEFORE not in corpus.columns:
         return {}
     texts = corpus.columns[BEFORE]
@@ -359,7 +360,7 @@ def _before(corpus: Corpus, whole: Any, rows: Any) -> Said:
         if names is not None:
             return numbers.setdefault(symbol, len(numbers))
         if not symbol.isdecimal():
-            raise CorpusError(f"column {BEFORE}: expected symbols, as messages have them, got {symbol:.40}")
+            raise CorpusError(f"column {BEFORE}: expected symbols as in the messages, got {symbol:.40}")
         return int(symbol)
 
     return {
@@ -372,14 +373,13 @@ def _before(corpus: Corpus, whole: Any, rows: Any) -> Said:
 
 
 def _distance(one: Message, other: Message) -> float:
-    """Edit distance divided by the longer length."""
     return float(Levenshtein.normalized_distance(one, other))
 
 
 def _similarity(
     said: Sequence[Said], home: Sequence[int], meanings: Sequence[int], *, is_within: bool
 ) -> Floats | None:
-    """The similarity of pairs of speakers of one community or of two, by meaning; None if there are none."""
+    """Similarity of pairs of speakers within a community or across communities, by meaning; None without pairs."""
     pairs = [
         (said[one], said[other])
         for one, other in combinations(range(len(said)), 2)
@@ -400,7 +400,7 @@ def _value_before(before: Sequence[Said], home: Sequence[int], meanings: Sequenc
 def _survival(
     now: Sequence[Said], before: Sequence[Said], home: Sequence[int], meanings: Sequence[int]
 ) -> dict[str, Any]:
-    """The share of what is said now that is nearest to each community's words: of the largest by meaning, and means."""
+    """Share of current messages nearest to each community's words: by meaning for the largest community, and means."""
     communities = sorted(set(home))
     sizes = [home.count(each) for each in communities]
     shares = np.zeros((len(meanings), len(now), len(communities)))
@@ -426,12 +426,11 @@ def _survival(
 
 
 def _distinct(said: Sequence[Said], meanings: Sequence[int]) -> float:
-    """Different messages divided by meanings, mean over speakers."""
+    """Number of distinct messages divided by the number of meanings, mean over speakers."""
     return float(np.mean([len({each[meaning] for meaning in meanings}) / len(meanings) for each in said]))
 
 
 def _mean_over_pairs(score: Any, by_meaning: Floats | None, details: dict[str, Any], reason: str) -> Score:
-    """A score that is a mean over meanings."""
     if by_meaning is None:
         return score(value=None, reason=reason)  # type: ignore[no-any-return]
     values = by_meaning.tolist()
@@ -450,7 +449,7 @@ AGREEMENT = Traits(
     name="agreement",
     about="rounds that succeed at the end",
     title="success in the last quarter of the rounds",
-    high="1 if all rounds succeed; as by chance: what is said says nothing about what is answered",
+    high="1 if all rounds succeed; at chance level, answers do not depend on what was said",
     question="shared",
     direction="higher",
     bounds=(0.0, 1.0),
@@ -472,10 +471,10 @@ NUM_QUARTERS = 4
 def agreement(corpus: Corpus, options: Options) -> list[Score]:
     """Share of rounds that succeed, in the last and in the first quarter of a play.
 
-    Where a round succeeds if both say the same, chance is that of answers exchanged between the rounds of the quarter:
-    agents that prefer one name without having agreed on it succeed as often. Elsewhere there is no chance level.
+    If a round succeeds when both say the same, the chance level comes from exchanging answers between the rounds of the
+    quarter: agents that prefer one name without having agreed on it reach it. Otherwise there is no chance level.
 
-    The details have the share of each quarter. Undefined without the column `success`, such as `rounds.jsonl` has it.
+    The details have the share of each quarter. Undefined without the column `success`, as in `rounds.jsonl`.
     """
     scores = [unscored(each) for each in (AGREEMENT, EARLY_AGREEMENT)]
     success, said, answers = (corpus.columns.get(name) for name in ("success", "said", "answer"))
@@ -504,44 +503,44 @@ def agreement(corpus: Corpus, options: Options) -> list[Score]:
 
 
 LISTENER, STEP, BEGAN = "listener", "step", "began"
-"""The columns with who hears a message (-1: nobody), the step of an evaluation, and that at which its speaker began."""
+"""Columns: hearer of a message (-1: none), step of an evaluation, step at which its speaker began."""
 MAX_ORDERS = 720
-"""Orders of speakers up to which all are computed, those of six; else `NUM_PERMUTATIONS` are drawn."""
+"""Maximum number of orders of speakers (six have 720) that are enumerated; above this, `NUM_PERMUTATIONS` are drawn."""
 
 PSEUDO_DYADS = Traits(
     name="pseudo_dyads",
-    about="likeness of speakers that met, less that of others",
-    title="similarity of speakers that met, less that of pairs that never met",
-    high="above chance: speakers are like those that they met; as by chance: as much like any other",
+    about="similarity of speakers that met, minus others",
+    title="similarity of speakers that met, minus the similarity of pairs that never met",
+    high="above chance if speakers resemble their partners more than agents that they never met",
     question="shared",
     bounds=(-1.0, 1.0),
     chance="exchanged speakers",
     needs=("meanings", "speakers"),
-    depends_on_size="the most used message of a meaning is surer the more there are",
+    depends_on_size="the most frequent message of a meaning is known better from more messages",
     by_name_only=True,
 )
 
 
 @metric(PSEUDO_DYADS)
 def pseudo_dyads(corpus: Corpus, options: Options) -> list[Score]:
-    """Similarity of the messages of speakers that met, less the similarity of pairs that never met.
+    """Similarity of speakers that met, minus the similarity of pairs that never met.
 
-    The similarity of two speakers is 1 minus the edit distance of their most used messages about a meaning, divided by
-    the longer length, mean over the meanings that all speakers say. Two speakers met if one talked to the other, or if
-    they had a partner in common: by the column `listener`, or else by the config of the run, in the metadata.
+    The similarity of two speakers is 1 minus the edit distance of their most frequent messages about a meaning, divided
+    by the longer length, mean over the meanings that all speakers express. Two speakers met if one talked to the other,
+    or if they had a common partner: by the column `listener`, or else by the run's config in the metadata.
 
-    Chance: speakers are exchanged and meetings stay, as in the test of Mantel (1967, Cancer Research 27), since pairs
-    that share a speaker are not independent. Of up to six speakers all orders are computed: two islands of two can be
-    exchanged in three ways, so that the p-value is at least 1/3. The 95 % interval is Student's over meanings. Renaming
+    Chance: speakers are exchanged while meetings stay, as in the test of Mantel (1967, Cancer Research 27), since pairs
+    that share a speaker are not independent. With up to six speakers all orders are enumerated: two islands of two can
+    be exchanged in three ways, so the p-value is at least 1/3. The 95 % interval is Student's over meanings. Renaming
     symbols for all speakers, and the order of messages, change nothing. The details have both means.
 
-    Undefined if it is not known who met whom, if all pairs met, or none did.
+    Undefined if the meetings are unknown, if all pairs met, or if none did.
     """
     settings = {"message": "mode", "meanings": MAX_MEANINGS, "seed": options.seed, "eos": "strip"}
     score = unscored(PSEUDO_DYADS, **settings)
     speakers, whole, partners = speakers_of(corpus), whole_meanings(corpus), _partners(corpus)
     if len(speakers) < 2 or whole is None or not partners:
-        reason = "needs speakers, meanings, and who met whom: a column `listener`, or the corpus of a run of a society"
+        reason = "needs speakers, meanings, and who met whom: a column `listener`, or the corpus of a society's run"
         return [score(value=None, reason=reason)]
     rng, number = np.random.default_rng(options.seed), len(speakers)
     near = [partners.get(str(speaker), set()) | {str(speaker)} for speaker in speakers]
@@ -577,7 +576,7 @@ def pseudo_dyads(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def _partners(corpus: Corpus) -> dict[str, set[str]]:
-    """The agents that each agent talked or listened to, by name; empty if that is not known."""
+    """Partners of each agent, by name; empty if they are unknown."""
     pairs: set[tuple[str, str]] = set()
     if LISTENER in corpus.columns:
         both = zip(corpus.columns[SPEAKER].tolist(), corpus.columns[LISTENER].tolist(), strict=True)
@@ -586,7 +585,7 @@ def _partners(corpus: Corpus) -> dict[str, set[str]]:
         from ecsuite.games.config.experiment import from_tree
         from ecsuite.games.players.schedule import meetings_of
 
-        with suppress(ConfigError):  # a config of another program or version, or with code that nobody trusts
+        with suppress(ConfigError):  # a config of another program or version, or with untrusted code
             pairs = meetings_of(from_tree(config, "config"))
     partners: dict[str, set[str]] = {}
     for one, other in pairs:
@@ -599,7 +598,7 @@ DRIFT = Traits(
     name="drift",
     about="change of messages between two evaluations",
     title="edit distance of a speaker's messages at consecutive evaluations",
-    high="0: nothing changes; as by chance: another language each time; other symbols for the same are a change, too",
+    high="0 if nothing changes; at chance level, every evaluation has a new language; renamed symbols count as change",
     bounds=(0.0, 1.0),
     chance="shuffled meanings",
     needs=("meanings",),
@@ -608,34 +607,35 @@ DRIFT = Traits(
 DRIFT_AT_REPLACEMENT = replace(
     DRIFT,
     name="drift_at_replacement",
-    about="change of messages where a speaker is replaced",
-    title="edit distance of a new speaker's messages to those of the replaced one",
-    high="0: new speakers say the same; as by chance: nothing is passed on",
+    about="change of messages when a speaker is replaced",
+    title="edit distance between the messages of a new speaker and of its predecessor",
+    high="0 if new speakers use the same messages; at chance level, nothing is passed on",
 )
 DRIFT_FROM_FIRST = replace(
     DRIFT,
     name="drift_from_first",
     about="change of messages since the first evaluation",
     title="edit distance of a speaker's last messages to its first ones",
-    high="0: as in the beginning; as by chance: nothing is left of the first language",
+    high="0 if nothing changed; at chance level, nothing of the first language is left",
 )
 
 
 @metric(DRIFT, DRIFT_AT_REPLACEMENT, DRIFT_FROM_FIRST)
 def drift(corpus: Corpus, options: Options) -> list[Score]:
-    """Change of a speaker's language over evaluations, as `languages.jsonl` of a run has them.
+    """Change of a speaker's language over evaluations, from `languages.jsonl` of a run.
 
-    The distance of two evaluations is the edit distance of the most used messages about a meaning, divided by the
-    longer length (Levenshtein 1966), mean over the meanings that are said at all evaluations. `drift` is its mean over
-    consecutive evaluations; `drift_at_replacement` that over those between which the speaker was replaced (`began`
-    differs), which `drift` leaves out; `drift_from_first` is that of the last and the first, whoever spoke.
+    The distance of two evaluations is the edit distance of the most frequent messages about a meaning, divided by the
+    longer length (Levenshtein 1966), mean over the meanings that occur at all evaluations. `drift` is its mean over
+    consecutive evaluations with the same speaker; `drift_at_replacement` is its mean over consecutive evaluations
+    between which the speaker was replaced (`began` differs); `drift_from_first` is the distance between the first and
+    the last evaluation, whoever spoke.
 
     Chance: the meanings of the later evaluation are permuted, as for a language without relation to the earlier one.
     The 95 % interval is Student's over meanings. An unchanged greedy speaker has drift 0. Renaming symbols at all
-    evaluations, and the order of messages, change nothing; renaming them at one is drift. It depends on the steps
-    between evaluations, `every` in the signature. The details have the distance by step of the later evaluation.
+    evaluations, and the order of messages, change nothing; renaming them at one is drift. The value depends on the
+    steps between evaluations, `every` in the signature. The details have the distance by step of the later evaluation.
 
-    Undefined without the column `step`, for one evaluation, and where no two evaluations are of the kind.
+    Undefined without the column `step`, for one evaluation, and without evaluations of the kind.
     """
     kinds = (DRIFT, DRIFT_AT_REPLACEMENT, DRIFT_FROM_FIRST)
     whole, steps = whole_meanings(corpus), corpus.columns.get(STEP, np.zeros(0))
@@ -670,7 +670,7 @@ def drift(corpus: Corpus, options: Options) -> list[Score]:
     found = []
     for score, own in zip(scores, [*pairs, [(0, len(known) - 1)]], strict=True):
         if not own:
-            reason = "the speaker is never replaced between two evaluations, or between any two"
+            reason = "the speaker is replaced between all evaluations, or never replaced"
             found.append(score(value=None, reason=reason))
             continue
         chance = Chance.from_permutations(

@@ -1,4 +1,4 @@
-"""Forms and meanings that may make a morpheme, and where they are in messages, while parts of these are removed."""
+"""Candidate forms and meanings of morphemes, their occurrences in messages, and the selection of morphemes (CSAR)."""
 
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -14,27 +14,27 @@ from ecsuite.eval.statistics.estimates import student_tail
 from ecsuite.runtime.ragged import Ragged
 
 MAX_FORM = 6
-"""Most symbols of a form."""
+"""Maximum number of symbols of a form."""
 MAX_MEANING = 3
-"""Most concepts of a meaning; 2 where some message is about more than `MAX_CONCEPTS`."""
+"""Maximum number of concepts of a meaning; 2 if a message has more than `MAX_CONCEPTS`."""
 MAX_CONCEPTS = 10
-"""A message that is about more has too many sets of three."""
+"""Maximum number of concepts of a message with sets of three, as larger messages have too many."""
 
 
 @dataclass(kw_only=True, slots=True)
 class MorphemeUnits:
-    """Occurrences of forms, or of meanings, in messages; an occurrence is gone when one of its parts is removed."""
+    """Occurrences of forms, or of meanings, in messages; removing a part of an occurrence removes the occurrence."""
 
     row: Ints
     """The message of each occurrence, ascending, (num_occurrences,)."""
     unit: Ints
     """The form or meaning, (num_occurrences,)."""
     parts: Ints
-    """Places of its symbols or concepts among those of all messages, the last repeated, (num_occurrences, most)."""
+    """Indices of its symbols or concepts in all messages, the last one repeated as padding, (num_occurrences, most)."""
     size: Ints
-    """Symbols or concepts of each unit, (num_units,)."""
+    """Number of symbols or concepts of each unit, (num_units,)."""
     is_alive: NDArray[np.bool_] = field(init=False)
-    """Whether it is still there."""
+    """Whether each occurrence is not removed, (num_occurrences,)."""
     starts: Ints = field(init=False)
     """Index of the first occurrence of each message, (num_rows + 1,)."""
     by_unit: list[Ints] = field(init=False)
@@ -48,7 +48,7 @@ class MorphemeUnits:
         self.by_unit = np.split(order, np.cumsum(np.bincount(self.unit, minlength=len(self.size)))[:-1])
 
     def kept(self, is_kept: NDArray[np.bool_]) -> "MorphemeUnits":
-        """Only some units, numbered anew."""
+        """Select units, and renumber them."""
         number = np.cumsum(is_kept) - 1
         chosen = is_kept[self.unit]
         return MorphemeUnits(
@@ -59,12 +59,12 @@ class MorphemeUnits:
         )
 
     def left(self, is_left: NDArray[np.bool_], whole: Ints, *, recurring: bool = True) -> "MorphemeUnits":
-        """Occurrences whose parts are left, of units that still occur with two different whole meanings.
+        """Occurrences without removed parts, of units that still occur with two different whole meanings.
 
         Args:
-            is_left: Of each symbol or concept of all messages.
-            whole: The number of the whole meaning of each message.
-            recurring: False: also of units that occur with one whole meaning only.
+            is_left: Whether each symbol or concept of all messages is not removed.
+            whole: The id of the whole meaning of each message.
+            recurring: False: also units that occur with one whole meaning only.
         """
         chosen = is_left[self.parts].all(1)
         rest = MorphemeUnits(
@@ -76,24 +76,24 @@ class MorphemeUnits:
         return rest
 
     def present(self, rows: Ints) -> csr_array:
-        """Which units some messages still have, as zeros and ones, (num_rows, num_units)."""
+        """Presence of units in some messages, as zeros and ones, (num_rows, num_units)."""
         found, where = self._occurrences(rows)
         alive = self.is_alive[found]
         return _incidence(where[alive], self.unit[found[alive]], len(rows), len(self.size))
 
     def remove(self, rows: Ints, is_removed: NDArray[np.bool_]) -> None:
-        """Let occurrences in these messages go that have a removed part."""
+        """Remove the occurrences in these messages that have a removed part."""
         found, _ = self._occurrences(rows)
         self.is_alive[found] &= ~is_removed[self.parts[found]].any(1)
 
     def first_alive(self, unit: int) -> tuple[Ints, Ints]:
-        """Messages that have a unit, and the first occurrence of it in each."""
+        """Messages that contain a unit, and its first occurrence in each."""
         found = self.by_unit[unit][self.is_alive[self.by_unit[unit]]]
         rows, first = np.unique(self.row[found], return_index=True)
         return rows, found[first]
 
     def _occurrences(self, rows: Ints) -> tuple[Ints, Ints]:
-        """All occurrences in some messages, and which of the messages each is in."""
+        """All occurrences in some messages, and the position in `rows` of their message."""
         lengths = self.starts[rows + 1] - self.starts[rows]
         where = np.repeat(np.arange(len(rows)), lengths)
         before = np.cumsum(lengths) - lengths
@@ -101,7 +101,7 @@ class MorphemeUnits:
 
 
 def forms_of(messages: Ragged, least: int = 2) -> MorphemeUnits:
-    """All n-grams of messages of up to `MAX_FORM` symbols that occur so often."""
+    """All n-grams of up to `MAX_FORM` symbols that occur at least `least` times."""
     row, unit, parts, size = [], [], [], []
     start = np.arange(len(messages.values))
     code, num_codes, num_units = messages.values.astype(np.int64), int(messages.values.max(initial=0)) + 1, 0
@@ -129,13 +129,13 @@ def forms_of(messages: Ragged, least: int = 2) -> MorphemeUnits:
 
 
 def largest_meaning(concepts: Ragged) -> int:
-    """Most concepts of a meaning of these."""
+    """Maximum number of concepts of a meaning, for these messages."""
     return MAX_MEANING if concepts.lengths.max(initial=0) <= MAX_CONCEPTS else 2
 
 
 def num_meanings(concepts: Ragged) -> int:
-    """How many sets of up to `largest_meaning` concepts all messages together have."""
-    lengths = concepts.lengths.astype(float)  # which do not overflow
+    """Number of sets of up to `largest_meaning` concepts, summed over messages."""
+    lengths = concepts.lengths.astype(float)  # floats do not overflow
     sizes = [np.ones_like(lengths)]
     for number in range(1, largest_meaning(concepts) + 1):
         sizes.append(sizes[-1] * np.maximum(0, lengths - number + 1) / number)
@@ -143,7 +143,7 @@ def num_meanings(concepts: Ragged) -> int:
 
 
 def meanings_of(concepts: Ragged) -> MorphemeUnits:
-    """All sets of up to `largest_meaning` concepts of the meanings."""
+    """All sets of up to `largest_meaning` concepts of the messages."""
     row, unit, parts, size = [], [], [], []
     num_concepts, num_units = int(concepts.values.max(initial=0)) + 1, 0
     longest = int(concepts.lengths.max(initial=0))
@@ -168,7 +168,7 @@ def meanings_of(concepts: Ragged) -> MorphemeUnits:
 
 
 def _incidence(rows: Ints, columns: Ints, num_rows: int, num_columns: int) -> csr_array:
-    """A table of ones at these places, which may repeat, and zeros elsewhere."""
+    """Sparse table with ones at these cells, which may repeat, and zeros elsewhere."""
     table = csr_array((np.ones(len(rows)), (rows, columns)), shape=(num_rows, num_columns))
     table.data[:] = 1
     return table
@@ -177,7 +177,7 @@ def _incidence(rows: Ints, columns: Ints, num_rows: int, num_columns: int) -> cs
 def _units(
     row: list[Ints], unit: list[Ints], parts: list[Ints], size: list[Ints], width: int
 ) -> MorphemeUnits:
-    """Occurrences in the order of messages, and of places within one."""
+    """Occurrences ordered by message, and by position within a message."""
     if not row:
         nothing = np.zeros(0, np.int64)
         return MorphemeUnits(row=nothing, unit=nothing, parts=np.zeros((0, width), np.int64), size=nothing)
@@ -197,13 +197,13 @@ def _recurs(units: MorphemeUnits, whole: Ints) -> NDArray[np.bool_]:
 
 
 _ROUNDING = 1e-9
-"""Weights, in bits, that differ by less are equal."""
+"""Differences between weights, in bits, that count as ties."""
 FALSE_SHARE = 0.2
-"""Most pairs that chance makes, as a share of those that are selected from."""
+"""Maximum share of selected pairs that are expected without structure."""
 _KEPT = 0.7
-"""If a smaller share of pairs can still be selected, the others are left out, which saves time."""
+"""Share of selectable pairs below which the others are dropped, to save time."""
 _LOOKED_AT = 100
-"""Pairs that chance makes of which weights are kept, about; lower ones are not looked at, which saves time."""
+"""Approximate number of chance pairs whose weights are computed; lower weights are skipped, to save time."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -217,12 +217,12 @@ class Morpheme:
     weight: float
     """Mutual information in bits when it was selected."""
     num_messages: int
-    """Messages in which it was found."""
+    """Messages in which it was selected."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MorphemeInventory:
-    """The morphemes of a corpus, and where they are."""
+    """The morphemes of a corpus, and the symbols and concepts that belong to them."""
 
     morphemes: tuple[Morpheme, ...]
     """In the order of their selection."""
@@ -231,7 +231,7 @@ class MorphemeInventory:
     of_concept: Ints
     """Morpheme of each concept of the meanings, (num_concepts,)."""
     least_weight: float
-    """The least weight that pairs had to have, in bits; without morphemes the highest that chance reached."""
+    """Lowest selected weight, in bits; without morphemes, the highest weight in the exchanged corpora."""
     p_value: float
     """Probability that chance alone makes a pair of the highest weight, by Student's t of the highest weights of the
     exchanged corpora; 1 without morphemes."""
@@ -249,11 +249,10 @@ class _Pairs:
     """Mutual information in bits."""
 
     def above(self, least: float) -> "_Pairs":
-        """Only those of at least this weight."""
+        """Pairs of at least this weight."""
         return self.chosen(self.weight >= least)
 
     def chosen(self, chosen: NDArray[np.bool_]) -> "_Pairs":
-        """Only some of them."""
         return _Pairs(
             form=self.form[chosen],
             meaning=self.meaning[chosen],
@@ -268,11 +267,11 @@ def induce(
     """Find the morphemes.
 
     Args:
-        messages: Without EOS.
-        concepts: What each message is about, as ascending ids.
-        whole: The number of the whole meaning of each message, from 0, (num_messages,).
+        messages: Symbols without EOS.
+        concepts: The concepts of each message, as ascending ids.
+        whole: The id of the whole meaning of each message, from 0, (num_messages,).
         rng: Exchanges whole meanings.
-        shuffles: How often, to find the weight that pairs must have.
+        shuffles: Number of exchanges, from which the lowest weight of a pair follows.
     """
     forms, meanings = forms_of(messages), meanings_of(concepts)
     of_symbol, of_concept = (np.full(len(each.values), -1) for each in (messages, concepts))
@@ -300,12 +299,12 @@ def induce(
 
 
 def induce_all(messages: Ragged, concepts: Ragged, whole: Ints) -> MorphemeInventory:
-    """Find morphemes until nothing is left, as the authors' program does; also those that occur once.
+    """Find morphemes until nothing is left, as the authors' program does, including pairs that occur once.
 
     Args:
-        messages: Without EOS.
-        concepts: What each message is about, as ascending ids.
-        whole: The number of the whole meaning of each message, from 0, (num_messages,).
+        messages: Symbols without EOS.
+        concepts: The concepts of each message, as ascending ids.
+        whole: The id of the whole meaning of each message, from 0, (num_messages,).
     """
     of_symbol, of_concept = (np.full(len(each.values), -1) for each in (messages, concepts))
     forms = forms_of(messages, least=1).left(of_symbol < 0, whole, recurring=False)
@@ -321,11 +320,11 @@ def induce_all(messages: Ragged, concepts: Ragged, whole: Ints) -> MorphemeInven
 
 
 def pointwise_information(found: MorphemeInventory, messages: Ragged, concepts: Ragged) -> Floats:
-    """Normalised pointwise mutual information (NPMI) of the form and the meaning of each pair, (num_morphemes,).
+    """Normalised pointwise mutual information (NPMI) of form and meaning of each morpheme, (num_morphemes,).
 
-    ln(p(f, m) / (p(f) p(m))) / -ln p(f, m) (Bouma 2009), where p is the share of messages that have the form anywhere,
-    or are about all concepts of the meaning: 1 if each occurs with the other only, 0 if they are independent, or in all
-    messages. Pairs that occur once have 1 whatever the language is.
+    ln(p(f, m) / (p(f) p(m))) / -ln p(f, m) (Bouma 2009), where p is the share of messages that contain the form, or
+    that have all concepts of the meaning: 1 if neither occurs without the other, 0 if they are independent, or in all
+    messages. Pairs that occur once have 1 in any language.
     """
     rows, places, values = row_of(messages), row_of(concepts), messages.values
     information = np.zeros(len(found.morphemes))
@@ -347,7 +346,7 @@ def pointwise_information(found: MorphemeInventory, messages: Ragged, concepts: 
 def _weights(
     forms: MorphemeUnits, meanings: MorphemeUnits, whole: Ints, rng: np.random.Generator, shuffles: int
 ) -> tuple[_Pairs, Floats, Floats]:
-    """The pairs of what is left; the weights of all pairs after exchanges of whole meanings, and each one's highest."""
+    """Remaining pairs; weights of all pairs after exchanges of whole meanings; the highest weight of each exchange."""
     rows = np.arange(len(whole))
     with_form = csr_array(forms.present(rows).T)
     with_meaning = meanings.present(rows)
@@ -367,7 +366,7 @@ def _weights(
 
 
 def _p_value(weight: float, highest: Floats) -> float:
-    """Probability that one more exchange has so high a weight; at most that by ranks."""
+    """Probability that another exchange reaches this weight, at most the p-value by ranks."""
     by_rank, spread = 1 / (1 + len(highest)), float(highest.std(ddof=1)) * np.sqrt(1 + 1 / len(highest))
     if spread < _ROUNDING:
         return by_rank
@@ -375,7 +374,7 @@ def _p_value(weight: float, highest: Floats) -> float:
 
 
 def _least(weights: Floats, by_chance: Floats, shuffles: int, *, is_first: bool) -> float:
-    """The weight that pairs must have for at most a share of them to be chance; infinite if none has it."""
+    """Lowest weight of pairs of which at most `FALSE_SHARE` are expected without structure; infinite without any."""
     highest = by_chance.max(initial=0.0) + _ROUNDING
     if not len(weights) or (is_first and weights.max() <= highest):
         return np.inf
@@ -394,7 +393,7 @@ def _select(
     least: float,
     found: list[Morpheme],
 ) -> None:
-    """Select and ablate until no weight is left; marks what is taken, and appends to `found`."""
+    """Select and ablate until no weight reaches `least`; marks symbols and concepts, and appends to `found`."""
     (messages, of_symbol), (concepts, of_concept) = said, meant
     num_rows = len(messages)
     rows = np.arange(num_rows)
@@ -444,7 +443,6 @@ def _select(
 def _best(
     pairs: _Pairs, weights: Floats, forms: MorphemeUnits, meanings: MorphemeUnits, num_uses: Ints
 ) -> int:
-    """The pair to select next."""
     tied = np.flatnonzero(weights > weights.max() - _ROUNDING)
     form, meaning = pairs.form[tied], pairs.meaning[tied]
     first_weight = np.round(pairs.weight[tied] / _ROUNDING)
@@ -455,15 +453,15 @@ def _best(
 
 
 def _weighted(with_form: csr_array, with_meaning: csr_array, *, are_all: bool = False) -> _Pairs:
-    """Pairs that occur together more often than independent ones would, and not only by a little, or all such.
+    """Pairs that co-occur clearly more often than if independent, or all pairs that do so more often.
 
-    Most are left out by a bound without logarithms: mutual information is at most log2(1 + phi^2), where phi is the
-    correlation of the two variables, as the Kullback-Leibler divergence is by that of chi-squared.
+    A bound without logarithms excludes most pairs: mutual information is at most log2(1 + phi^2), where phi is the
+    correlation of the two variables, as the Kullback-Leibler divergence is bounded by the chi-squared divergence.
 
     Args:
-        with_form: Which messages have each form, (num_forms, num_messages).
-        with_meaning: Which meanings each message has, (num_messages, num_meanings).
-        are_all: Also those that do so by a little, or in one message.
+        with_form: Presence of each form in messages, (num_forms, num_messages).
+        with_meaning: Presence of each meaning in messages, (num_messages, num_meanings).
+        are_all: Include pairs that do so slightly, or in one message.
     """
     together = csr_array(with_form @ with_meaning)
     total = with_meaning.shape[0]
@@ -482,7 +480,7 @@ def _weighted(with_form: csr_array, with_meaning: csr_array, *, are_all: bool = 
 
 
 def _information(joint: Floats, first: Floats, second: Floats, total: float) -> Floats:
-    """Mutual information of binary variables in bits; 0 for pairs that occur together no more often than independent.
+    """Mutual information of binary variables in bits; 0 for pairs that co-occur no more often than if independent.
 
     Args:
         joint: Messages with both, (num_pairs,).

@@ -1,4 +1,4 @@
-"""Morphemes: how much of what is meant is said by forms that recur with it, and which forms these are."""
+"""Morphemes: the forms that recur with a meaning, and the share of meanings that they express."""
 
 from dataclasses import replace
 from typing import Any
@@ -32,21 +32,21 @@ from ecsuite.eval.statistics.contingency import Floats, Ints, entropy, num_label
 from ecsuite.runtime.ragged import Ragged
 
 NUM_SHUFFLES = 20
-"""Exchanges of whole meanings; with 20, no pair of a language without morphemes is selected in 95 % of corpora."""
+"""Exchanges of whole meanings; with 20, no pair is selected in 95 % of corpora without morphemes."""
 MAX_MESSAGES = 20_000
-"""Most messages that are searched, as pairs take memory; of a larger corpus, they are drawn at random."""
+"""Maximum number of messages that are searched, as pairs take memory; from larger corpora, drawn at random."""
 MOST_MESSAGES = 2000
-"""Messages that `csar` takes; of more, pairs that occur once are too many."""
+"""Maximum number of messages of `csar`; more have too many pairs that occur once."""
 MOST_MEANINGS, MOST_MEANINGS_OF_ALL = 10_000_000, 1_000_000
-"""Sets of concepts of all messages that `morphemes` and `csar` take; more need minutes, and gigabytes of memory."""
+"""Maximum number of sets of concepts for `morphemes` and `csar`; more need minutes, and gigabytes of memory."""
 NUM_SEGMENTED = 10
-"""Messages that are shown cut into morphemes."""
+"""Messages that are shown with their segmentation."""
 
 
 MORPHEMES = Traits(
     name="morphemes",
-    about="meanings are said by recurring forms",
-    high="1 if all that is meant is said by forms that recur with it; 0 for a language without morphemes",
+    about="meanings that recurring forms express",
+    high="1 if forms that recur with them express all meanings; 0 for a language without morphemes",
     question="compositional",
     direction="higher",
     version=4,
@@ -69,28 +69,28 @@ MORPHEMES = Traits(
 CSAR = replace(
     MORPHEMES,
     name="csar",
-    about="meanings are said by some form",
-    title="morphemes by CSAR, without an end",
+    about="meanings that some form expresses",
+    title="morphemes by CSAR, without a stopping rule",
     high="near 1 also for languages without morphemes",
     question="other",
     direction=None,
     version=3,
     chance=None,
-    depends_on_size="pairs that occur once count, too",
+    depends_on_size="pairs that occur once also count",
     most_messages=None,
 )
 
 
 @metric(MORPHEMES)
 def morphemes(corpus: Corpus, options: Options) -> list[Score]:
-    """Coverage of meanings by morphemes that CSAR finds: Boldt & Mortensen 2025, arXiv 2510.03439.
+    """Share of meanings in morphemes found by CSAR: Boldt & Mortensen 2025, arXiv 2510.03439.
 
-    A morpheme is a pair of a form (1 to 6 symbols in a row) and a meaning (one to three concepts, or two where a
-    message has more than ten; without concepts, attribute values), see `morpheme_induction` for how they are found and
-    where that differs from the paper. The score is the share of the concepts of all messages that some morpheme in the
-    message expresses, from 0 to 1. Chance is 0 by construction: pairs are selected only if the weight of one exceeds
-    that of every pair in 20 corpora in which whole meanings were exchanged with each other, which happens in 5 % of
-    languages without morphemes; the p-value is by Student's t of the highest weights of these.
+    A morpheme is a pair of a form (1 to 6 symbols in a row) and a meaning (one to three concepts, or two if a message
+    has more than ten; without concepts, attribute values); `morpheme_induction` has the method, and its differences
+    from the paper. The score is the share of the concepts of all messages that a morpheme in the message expresses,
+    from 0 to 1. Chance is 0 by construction: pairs are selected only if the weight of one exceeds the weight of every
+    pair in 20 corpora with exchanged whole meanings, which happens in 5 % of languages without morphemes; the p-value
+    is by Student's t of the highest weights of these corpora.
 
     Details: `inventory` (form, meaning, weight in bits, number of messages, mean position of the first symbol), its
     mean `npmi` (see `pointwise_information`), `segmented` (some messages),
@@ -98,11 +98,11 @@ def morphemes(corpus: Corpus, options: Options) -> list[Score]:
     form of a meaning, and of the meaning of a form, weighted by uses; 0: one each), `form_length` and `meaning_size`
     (mean symbols, and concepts, of a morpheme of the inventory), `least_weight`.
 
-    Symbols are without EOS. Neither the order of messages nor names of symbols change a score, but of those that are
-    said in the same places of the same meanings the one with the smaller id comes first. Another order of attributes,
-    or other names of values and concepts, draw other exchanges, which decide where a pair is as heavy as by chance.
-    Undefined without concepts and attribute values, if none varies, without symbols, and where messages have too many
-    sets of concepts, as 1,000 of 140 attributes have. Of more than 20,000 messages, so many are drawn; another order is
+    Symbols are without EOS. Neither the order of messages nor names of symbols change a score, except for symbols that
+    occur in the same positions of the same meanings: the smaller id comes first. Another order of attributes, or other
+    names of values and concepts, lead to other exchanges, which decide about pairs near the weight of chance. Undefined
+    without concepts and attribute values, if none varies, without symbols, and if messages have too many sets of
+    concepts, such as 1,000 messages of 140 attributes. From a larger corpus 20,000 messages are drawn; another order is
     another draw.
     """
     num_messages = len(corpus.messages)
@@ -110,7 +110,7 @@ def morphemes(corpus: Corpus, options: Options) -> list[Score]:
     drawn = {"messages": MAX_MESSAGES} if num_messages > MAX_MESSAGES else {}
     if drawn:
         corpus = corpus.take(np.sort(rng.choice(num_messages, MAX_MESSAGES, replace=False)))
-    found = _Said(corpus)
+    found = _IndexedCorpus(corpus)
     score = unscored(
         MORPHEMES,
         form=MAX_FORM,
@@ -132,14 +132,14 @@ def morphemes(corpus: Corpus, options: Options) -> list[Score]:
 
 @metric(CSAR)
 def csar(corpus: Corpus, options: Options) -> list[Score]:
-    """Coverage by the morphemes that CSAR finds if it goes on until nothing is left, as its authors' program does.
+    """Share of meanings in morphemes found by CSAR without a stopping rule, as in its authors' program.
 
-    Boldt & Mortensen 2025, arXiv 2510.03439. Details as of `morphemes`, which ends where chance begins; the inventory
-    has pairs that occur once, too, so it is also long, and the score near 1, for languages without morphemes: there is
-    no chance level, and what it finds is for comparison with figures of that program. Defined for up to 2,000 messages,
-    and 1,000,000 sets of concepts, which 1,000 of 44 attributes have.
+    Boldt & Mortensen 2025, arXiv 2510.03439. Details as in `morphemes`, which stops at chance level; the inventory also
+    has pairs that occur once, so it is long, and the score near 1, even for languages without morphemes: there is no
+    chance level, and the results are for comparison with figures of that program. Defined for up to 2,000 messages, and
+    1,000,000 sets of concepts, such as 1,000 messages of 44 attributes have.
     """
-    found = _Said(corpus)
+    found = _IndexedCorpus(corpus)
     score = unscored(
         CSAR,
         form=MAX_FORM,
@@ -158,10 +158,10 @@ def csar(corpus: Corpus, options: Options) -> list[Score]:
     return [score(value=_coverage(inventory), details=found.described(inventory))]
 
 
-class _Said:
-    """Messages and concepts of a corpus, with symbols that are numbered whatever they are called.
+class _IndexedCorpus:
+    """Messages and concepts of a corpus, with symbols numbered independently of their names.
 
-    Messages are in the order of what they are about and say, so that another order of the corpus changes nothing.
+    Messages are sorted by meaning and content, so that the order of the corpus does not matter.
     """
 
     def __init__(self, corpus: Corpus) -> None:
@@ -184,7 +184,7 @@ class _Said:
             self.concepts, self.whole = self.concepts.take(order), whole[order]
 
     def reason_of_size(self, most: int) -> str | None:
-        """Why there is no score, also if messages have more than `most` sets of concepts."""
+        """Reason why there is no score, including messages with more than `most` sets of concepts."""
         if (
             self.reason is None
             and self.concepts is not None
@@ -195,7 +195,7 @@ class _Said:
         return self.reason
 
     def described(self, inventory: MorphemeInventory) -> dict[str, Any]:
-        """The details of a score."""
+        """Details of the score."""
         assert self.concepts is not None
         information = pointwise_information(inventory, self.numbers, self.concepts)
         places = np.arange(len(self.numbers.values)) - self.numbers.offsets[row_of(self.numbers)]
@@ -230,7 +230,7 @@ def _coverage(found: MorphemeInventory) -> float:
 
 
 def _concepts(corpus: Corpus) -> tuple[list[str], Ragged | None]:
-    """Names of the concepts, or attribute values, that some messages are about and others not, and those of each."""
+    """Concepts, or attribute values, that some but not all messages have: names, and concepts of each message."""
     concepts, names = concept_sets(corpus), list(corpus.concept_names)
     codes = attribute_codes(corpus)
     if concepts is not None and names:
@@ -259,7 +259,7 @@ def _concepts(corpus: Corpus) -> tuple[list[str], Ragged | None]:
 
 
 def _in_order_of_names(names: list[str], concepts: Ragged) -> tuple[list[str], Ragged]:
-    """Concepts numbered by their names: files number them in the order of their messages."""
+    """Concepts numbered by name; files number them in the order of their messages."""
     order = sorted(range(len(names)), key=names.__getitem__)
     number = np.empty(len(names), np.int32)
     number[order] = np.arange(len(names), dtype=np.int32)
@@ -269,7 +269,7 @@ def _in_order_of_names(names: list[str], concepts: Ragged) -> tuple[list[str], R
 
 
 def _sorted_labels(rows: Ragged) -> Ints:
-    """The number of each distinct row in the order of their values, whatever the order of rows."""
+    """Rank of each row among the distinct rows, independent of the order of rows."""
     label = row_labels(rows)
     first = np.unique(label, return_index=True)[1].tolist()
     order = sorted(range(num_labels(label)), key=lambda number: rows[first[number]].tolist())
@@ -303,7 +303,7 @@ def _conditional(uses: Floats, groups: list[tuple[int, ...]]) -> float:
 def _segmented(
     corpus: Corpus, content: Ragged, concepts: Ragged, whole: Ints, names: list[str], found: MorphemeInventory
 ) -> list[dict[str, str]]:
-    """Messages of different meanings with a bracket around each morpheme, and what they and the morphemes mean."""
+    """Messages of different meanings with a bracket around each morpheme, and their meanings."""
     rows = np.unique(whole, return_index=True)[1]
     rows = rows[np.unique(np.linspace(0, len(rows) - 1, NUM_SEGMENTED).astype(int))]
     texts = []
@@ -326,5 +326,4 @@ def _segmented(
 
 
 def _symbol(corpus: Corpus, symbol: int) -> str:
-    """The name of a symbol, or its number."""
     return corpus.symbol_names[symbol] if corpus.symbol_names else str(symbol)

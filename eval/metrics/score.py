@@ -1,7 +1,7 @@
 """The score contract: every number that ecsuite reports is a `Score` with its signature.
 
-A metric is a pure function `(corpus, options) -> list[Score]`. A value that is not defined is `None`
-with a reason; NaN and infinity are refused here, so no table or JSON file contains them.
+A metric is a pure function `(corpus, options) -> list[Score]`. An undefined value is `None` with a reason; NaN and
+infinity are rejected here, so no table or JSON file contains them.
 """
 
 import math
@@ -26,7 +26,7 @@ class Options:
     device: str = "auto"
     """`auto`, `cpu`, `cuda` or `mps`."""
     run: Any = None
-    """The `Run` whose corpus is scored, for metrics that also ask its agents; set where a run is scored."""
+    """The `Run` whose corpus is scored, for metrics that need its agents; None without a run."""
 
     def __post_init__(self) -> None:
         """Validate the seed and the device."""
@@ -41,7 +41,7 @@ class Options:
 class Signature(str):
     """The name of a score with all settings that can change its value: `topsim|eos:strip|v:1`.
 
-    The version is raised whenever the same input gives another value. Equal signatures are comparable.
+    The version is raised whenever the same input gives another value. Scores with equal signatures are comparable.
     """
 
     __slots__ = ()
@@ -80,33 +80,33 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    """The metric's name, as in the registry or in the paper that defined it; that of a measure of a training."""
+    """Name of the metric, as in the registry or in the paper that defined it, or of a measure of a training."""
     value: float | int | bool | None
     """The number, or None where it is undefined."""
     about: str = ""
-    """Meaning of the value, in about six words; empty of a measure, or where a file does not say it."""
+    """Meaning of the value, in about six words; empty for a measure, or if a file does not have it."""
     signature: str = ""
-    """All settings that can change the value, and no others: `name|option:value|…|v:1`. Scores of one name
-    with equal signatures are comparable. Empty of a measure, or of another program."""
+    """All settings that can change the value, and no others: `name|option:value|…|v:1`. Scores of one name with equal
+    signatures are comparable. Empty for a measure, or a score of another program."""
     ci95: tuple[float, float] | None = None
-    """95 % interval over messages, speakers or agents, as the metric defines it: never over seeds of a training."""
+    """95 % interval over messages, speakers or agents, as the metric defines it; not over seeds of a training."""
     reason: str | None = None
-    """Why the value is None; empty where a file does not say it."""
+    """Reason why the value is None; empty if a file does not have it."""
     chance: Chance | None = None
-    """The chance level of the score, where that is known."""
+    """The chance level of the score, if known."""
     details: Mapping[str, Any] = {}
-    """Further figures and tables, JSON-ready: of XferBench by seed and target, of a society by speaker."""
+    """Further figures and tables, JSON-ready: by seed and target for XferBench, by speaker for a society."""
     traits: Any = None  # Traits | None, which are above this module
-    """The `Traits` of a metric of one's own; None: those that our metric of this name has."""
+    """The `Traits` of a user's own metric; None: the traits of the built-in metric with this name."""
     unit: Mapping[str, Any] = {}
     """Part of the source that was measured, such as `{"rounds": "held out"}`; empty: the whole."""
     is_measure: bool = False
     """Whether it is a measure of a training, such as accuracy."""
     bound: Bound | None = None
-    """Whether the value is a bound of the true one, as the time of a run that ended before its target; None: it is not,
-    or the value tells it, see `bound_of`."""
+    """Whether the value is a bound of the true value, such as the time of a run that ended before its target; None: it
+    is not, or it follows from the value, see `bound_of`."""
     stored: Mapping[str, Any] = {}
-    """The JSON that it was read from, with its conclusion among the scores of its file; empty if computed here."""
+    """JSON that it was read from, with its conclusion among the scores of its file; empty if computed here."""
 
     def __post_init__(self) -> None:
         """Check the invariants."""
@@ -120,14 +120,14 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def figure(self) -> str:
-        """The name after its unit, as tables of runs have it: `held out accuracy`."""
+        """Name after its unit, as in tables of runs: `held out accuracy`."""
         return " ".join([*map(str, self.unit.values()), self.name])
 
     def to_json(self, *, is_kept: bool = False) -> dict[str, Any]:
         """The score as JSON-ready data, in reading order.
 
         Args:
-            is_kept: Whether it is for a file that is read again, which has the score of each shuffle, too.
+            is_kept: Whether the JSON is for a file that is read again, which also has the score of each permutation.
         """
         chance = self.chance
         level = None if chance is None else chance.to_json(self.value) | (chance.kept() if is_kept else {})
@@ -144,14 +144,14 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of_json(cls, data: Mapping[str, Any], file: object) -> Self:
-        """The score of an entry of a file, which need have no more than a name.
+        """Read a score from an entry of a file; only its name is required.
 
         Args:
             data: The entry.
-            file: The file, which errors name.
+            file: The file, named in errors.
 
         Raises:
-            ConfigError: If the value or the interval is none, with its place.
+            ConfigError: If the value or the interval is not numeric.
         """
         name, value, bounds = str(data["name"]), data.get("value"), data.get("ci95")
         if value is not None and not (is_number(value) or isinstance(value, bool)):
@@ -179,11 +179,11 @@ TEXTS = ("about", "reason", "signature")
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """Whether it is a finite number, and no truth value."""
+    """Whether a value is a finite number, and not a boolean."""
     return type(value) in (int, float) and math.isfinite(value)
 
 
 def unscored(traits: Any, **options: object) -> "partial[Score]":
-    """A score of some `Traits` that lacks its value, with everything else that can change it in its signature."""
+    """Make a function that creates the score of some `Traits` from its value, with the signature complete."""
     line = Signature.of(traits.name, traits.version, **options)
     return partial(Score, name=traits.name, about=traits.about, signature=line)

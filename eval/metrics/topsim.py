@@ -1,8 +1,8 @@
 """Topographic similarity: correlation of the distances between meanings and between messages.
 
 The value depends on both distances, their normalisation and the treatment of EOS. Published values differ in each of
-these, so all of them are in the signature. A function of a distance takes all rows and returns a `Distance` of pairs of
-rows. Rank correlation depends on ties, so equal distances must be equal numbers: all are free of rounding errors.
+these, so the signature has them all. A `Distance` is made from all rows and called with pairs of rows. Rank correlation
+depends on ties, so distances have no rounding errors: equal distances are equal numbers.
 """
 
 from collections.abc import Callable, Sequence
@@ -51,23 +51,23 @@ from ecsuite.runtime.errors import ConfigError, PartError, unknown_name
 from ecsuite.runtime.ragged import Ragged
 
 Distance = Callable[[Ints, Ints], Floats]
-"""Maps left rows and right rows, each (num_pairs,), to the distances of the pairs, (num_pairs,)."""
+"""Function from left rows and right rows, each (num_pairs,), to the distances of the pairs, (num_pairs,)."""
 
 Divisor = Literal["mean", "larger", "none"]
-"""Divisor of numbers of edits."""
+"""Divisor of the number of edits."""
 
 _BLOCK = 4_096
-"""Pairs of feature vectors compared at a time, to limit memory."""
+"""Pairs of feature vectors that are compared in one block, to limit memory."""
 _MOST_MEMBERS = 1 << 18
-"""Members of sets compared at a time."""
+"""Members of sets that are compared in one block."""
 
 
 def edit_distance(rows: Ragged, divisor: Divisor = "mean") -> Distance:
-    """Levenshtein distance, divided by the mean or the larger one of the two lengths or not; 0 for two empty rows.
+    """Levenshtein distance, divided by the mean or the larger of the two lengths or not divided; 0 for two empty rows.
 
     Args:
-        rows: Symbols, or whatever is in order, of each row.
-        divisor: Of the number of edits.
+        rows: Symbols, or other items in order, of each row.
+        divisor: Divisor of the number of edits.
     """
 
     def distance(left: Ints, right: Ints) -> Floats:
@@ -124,7 +124,7 @@ def cosine_distance(features: NDArray[Any]) -> Distance:
 
 
 def euclidean_distance(features: NDArray[Any]) -> Distance:
-    """Length of the difference of two vectors, to nine decimals of the largest number in any of them.
+    """Length of the difference of two vectors, rounded to nine decimals of the largest number in all vectors.
 
     Args:
         features: Finite numbers, shape (num_rows, num_features).
@@ -147,7 +147,7 @@ def length_distance(rows: Ragged) -> Distance:
 
 
 def position_distance(rows: Ragged) -> Distance:
-    """Number of positions at which two rows differ; beyond the end of one they do."""
+    """Number of positions at which two rows differ; positions after the end of one row differ."""
     width = int(rows.lengths.max(initial=0))
     table = np.full((len(rows), width), -1, np.int64)
     table[np.arange(width) < rows.lengths[:, None]] = rows.values
@@ -167,7 +167,7 @@ def set_distance(sets: Ragged, of_counts: Callable[[Ints, Ints, Ints], Floats]) 
 
     Args:
         sets: Rows of ids without repetition.
-        of_counts: Makes distances of the sizes of both, and of what they have in common, each (num_pairs,).
+        of_counts: Computes distances from the sizes of both sets and of their intersections, each (num_pairs,).
     """
     sizes = sets.lengths
     shape = len(sizes), int(sets.values.max(initial=0)) + 1  # not inferred, as all sets may be empty
@@ -176,7 +176,7 @@ def set_distance(sets: Ragged, of_counts: Callable[[Ints, Ints, Ints], Floats]) 
 
     def in_common(left: Ints, right: Ints) -> Ints:
         place, used = renumbered(np.concatenate([left, right]), len(sizes))
-        if len(used) ** 2 <= 4 * len(left):  # most pairs of these rows are asked for
+        if len(used) ** 2 <= 4 * len(left):  # most pairs of these rows occur
             some = members[used]
             table: Ints = (some @ some.T).toarray()
             return table[place[: len(left)], place[len(left) :]]
@@ -192,7 +192,7 @@ def set_distance(sets: Ragged, of_counts: Callable[[Ints, Ints, Ints], Floats]) 
 
 
 def set_difference(first: Ints, second: Ints, common: Ints) -> Floats:
-    """Number of members that only one has: the Hamming distance of vectors of zeros and ones."""
+    """Number of members that are in one set only: the Hamming distance of vectors of zeros and ones."""
     return np.asarray(first + second - 2 * common, float)
 
 
@@ -202,7 +202,7 @@ def set_euclidean(first: Ints, second: Ints, common: Ints) -> Floats:
 
 
 def set_cosine(first: Ints, second: Ints, common: Ints) -> Floats:
-    """One minus the cosine of vectors of zeros and ones, to nine decimals; 1 where one is empty."""
+    """One minus the cosine of vectors of zeros and ones, to nine decimals; 1 if one is empty."""
     return np.asarray(np.round(1.0 - common / np.sqrt(np.maximum(1, first * second)), 9))
 
 
@@ -226,15 +226,15 @@ EDITS: dict[str, tuple[str, Divisor]] = {
     "edit": ("lev", "none"),
     "edit/max": ("lev/max", "larger"),
 }
-"""Names of edit distances: that in signatures, and what edits are divided by."""
+"""Name in signatures and divisor of each edit distance."""
 OF_MESSAGES = {
     "edit/mean": "edits of symbols (Levenshtein), divided by the mean of the two lengths",
     "edit": "number of edits of symbols (Levenshtein)",
     "edit/max": "edits of symbols (Levenshtein), divided by the larger of the two lengths",
-    "hamming": "number of positions with other symbols; those beyond the end of one message count",
-    "jaccard": "share of symbols of either message that only one has, without order and repetition",
+    "hamming": "number of positions with different symbols, including positions after the end of one message",
+    "jaccard": "share of the symbols of both messages that are in one only, without order and repetition",
 }
-"""Distances of messages, each with a line."""
+"""Distances of messages, each with a description."""
 OF_MEANINGS = ("auto", "hamming", "cosine", "euclidean", "jaccard", "levenshtein")
 OF_SETS = {
     "hamming": set_difference,
@@ -252,19 +252,19 @@ class TopsimOptions:
     meaning_distance: Annotated[str, Meta(description=f"{', '.join(OF_MEANINGS)}, or {OWN}")] = "auto"
     """Distance of two meanings; auto: hamming of attribute values, cosine of features, jaccard of sets of concepts."""
     message_distance: Annotated[str, Meta(description=f"{', '.join(OF_MESSAGES)}, or {OWN}")] = "edit/mean"
-    """Distance of two messages without EOS; edits are divided by the mean or the larger of the two lengths, or not."""
+    """Distance of two messages without EOS; edits are divided by the mean or the larger of their lengths, or not."""
     correlation: Literal["spearman", "pearson"] = "spearman"
     """Correlation of both distances, over pairs of messages."""
     attribute: Annotated[int, Meta(ge=0)] | Literal["each"] | None = None
-    """The meaning distance is of this attribute alone, from 0; each: a score of every attribute."""
+    """Restrict the meaning distance to this attribute, from 0; each: one score per attribute."""
     units: Literal["symbols", "segments"] = "symbols"
     """Units of edits. segments: those of Harris's articulation scheme, at the threshold of `has` (W-TopSim:
     Ueda et al. 2023)."""
     given: Literal["nothing", "length", "attributes", "both"] = "nothing"
-    """Partial correlation: with the difference of lengths held fixed, the distance of the other attributes, or both."""
+    """Partial correlation: control for the difference of lengths, the distance of the other attributes, or both."""
 
     def __post_init__(self) -> None:
-        """Check what depends on each other, and the names."""
+        """Validate the names, and that `given` has an attribute."""
         for name, choices in (("meaning_distance", OF_MEANINGS), ("message_distance", OF_MESSAGES)):
             value = getattr(self, name)
             if value not in choices and not own_code.is_foreign(value):
@@ -273,7 +273,7 @@ class TopsimOptions:
             raise ConfigError(f"given: {self.given} needs attribute=0, or attribute=each")
 
     def settings(self, meaning: str) -> dict[str, Any]:
-        """Settings in the signature, `meaning` being the name of the meaning distance; more only if it is unusual."""
+        """Settings in the signature, `meaning` being the meaning distance's name; others only if not the defaults."""
         own = [each for each in (self.message_distance, self.meaning_distance) if own_code.is_foreign(each)]
         return {
             "dist": EDITS.get(self.message_distance, (self.message_distance.rpartition(":")[2],))[0],
@@ -291,43 +291,43 @@ class TopsimOptions:
 
 
 USUAL = TopsimOptions()
-"""Without options."""
+"""The default options."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DistanceSpec:
-    """Distances of a corpus that are compared, or the reason for having none."""
+    """Distances of a corpus to correlate, or the reason for having none."""
 
     meaning: str
     """The name of the meaning distance in signatures; `none` if there is none."""
     reason: str | None = None
     """Why there is no score."""
     messages: Distance | None = None
-    """Between messages."""
+    """Distance between messages."""
     meanings: Distance | None = None
-    """Between meanings."""
+    """Distance between meanings."""
     lengths: Distance | None = None
-    """Between messages, held fixed."""
+    """Difference of message lengths, as a covariate."""
     others: Distance | None = None
-    """Between meanings, held fixed."""
+    """Distance between the other attributes, as a covariate."""
     is_of_sets: bool = True
-    """Whether messages are equal in all that is compared if they, and their attributes or sets of concepts, are."""
+    """Whether messages with equal symbols and equal attributes (or sets of concepts) are equal in all distances."""
     is_ranked: bool = True
-    """Whether ranks are correlated."""
+    """Whether ranks are correlated instead of values."""
 
     def distances(self, left: Ints, right: Ints) -> list[Floats | None]:
-        """Distances of pairs, (num_pairs,) each: between messages, between meanings, and those held fixed."""
+        """Distances of pairs, (num_pairs,) each: messages, meanings, and the two covariates."""
         compared = (self.messages, self.meanings, self.lengths, self.others)
         return [None if each is None else each(left, right) for each in compared]
 
     def standard(
         self, pairs: RowPairs, distances: Sequence[Floats | None]
     ) -> tuple[Floats, Floats, Floats | None]:
-        """Correlated distances, with mean 0 and variance 1; NaN if what is held fixed determines it.
+        """Distances to correlate, with mean 0 and variance 1; NaN if the covariates determine one of them.
 
         Returns:
-            Of messages what all that is held fixed leaves, of meanings what other distances of meanings leave, and of
-            the differences of lengths what these leave; None without any.
+            Distances of messages without the part explained by both covariates, distances of meanings without the part
+            explained by the other attributes, and the same for differences of lengths; None without that covariate.
         """
         standardised = pairs.standard_ranks if self.is_ranked else pairs.standardised
         x, y, lengths, others = (
@@ -344,10 +344,10 @@ class DistanceSpec:
 
     @classmethod
     def of(cls, corpus: Corpus, options: TopsimOptions) -> "DistanceSpec":
-        """The distances that options name, for this corpus."""
+        """Choose the distances for a corpus by the options."""
         features = None if corpus.meanings is None else flat(corpus.meanings)
         rest: NDArray[Any] | None = None
-        name = options.meaning_distance.rpartition(":")[2]  # without the file of a user's own
+        name = options.meaning_distance.rpartition(":")[2]  # without the path of a user's file
         if name == "auto" and corpus.meanings is not None:
             name = "hamming" if has_attributes(corpus.meanings) else "cosine"
         elif name == "auto":
@@ -381,7 +381,7 @@ class DistanceSpec:
 
 
 def message_distance(corpus: Corpus, name: str) -> Distance:
-    """The distance of this name between messages, or that of a user's file."""
+    """Make the distance between messages with this name, or from a user's file."""
     content = narrow_content(corpus)
     if name in EDITS:
         return edit_distance(content, EDITS[name][1])
@@ -394,12 +394,12 @@ def message_distance(corpus: Corpus, name: str) -> Distance:
 
 
 def meaning_distance(corpus: Corpus, features: NDArray[Any] | None, name: str) -> Distance | str:
-    """The distance of this name between meanings, or why there is none.
+    """Make the distance between meanings with this name, or give the reason why there is none.
 
     Args:
-        corpus: Its concepts are compared where it has no attributes and no features.
-        features: Attribute values or features, (num_messages, num_attributes); None: it has none.
-        name: One of `OF_MEANINGS`, or that of a user's file.
+        corpus: Its concepts are compared if there are no features.
+        features: Attribute values or features, (num_messages, num_attributes); None without any.
+        name: One of `OF_MEANINGS`, or a function in a user's file.
     """
     if features is None:
         return _concept_distance(corpus, name)
@@ -423,7 +423,7 @@ def meaning_distance(corpus: Corpus, features: NDArray[Any] | None, name: str) -
 
 
 def _concept_distance(corpus: Corpus, name: str) -> Distance | str:
-    """The distance of this name between sets of concepts; levenshtein and users' own take them in their order."""
+    """Make a distance between sets of concepts; levenshtein and users' functions get concepts in their order."""
     sets = concept_sets(corpus)
     if sets is None or corpus.concepts is None:
         return "the corpus has neither meanings nor concepts"
@@ -438,10 +438,10 @@ def _concept_distance(corpus: Corpus, name: str) -> Distance | str:
 
 
 def _own_distance(name: str, row_of: Callable[[int], Any]) -> Distance:
-    """A distance of a user's file: called with two messages, or two meanings, it returns a number.
+    """Wrap a user's function, which gets two messages or two meanings and returns a number.
 
     Raises:
-        PartError: If it returns none, when it is called.
+        PartError: When it is called and returns anything else.
     """
     function = own_code.named(name, "distance")
 
@@ -462,13 +462,13 @@ def _own_distance(name: str, row_of: Callable[[int], Any]) -> Distance:
 
 
 NUM_ROWS_ALL_PAIRS = 1_000
-"""Up to this many different messages with their meanings all pairs are used."""
+"""Different messages with meanings up to which all pairs are used."""
 NUM_SAMPLED_PAIRS = 500_000
-"""Pairs drawn with replacement if there are more."""
+"""Pairs drawn with replacement from larger corpora."""
 NUM_LOOKED_AT = 10_000
-"""Messages of a large corpus in which different ones are counted at first."""
+"""Messages of a large corpus that are first searched for different ones."""
 MOST_MEANINGS = 1_000
-"""Meanings up to which pairs are added up by meanings, for the interval."""
+"""Meanings up to which the interval adds up pairs by meaning."""
 NUM_RESAMPLES = 200
 """Half-samples for the interval."""
 BOUNDS = (-1.0, 1.0)
@@ -478,7 +478,7 @@ TOPSIM = Traits(
     name="topsim",
     about="similar meanings have similar messages",
     title="topographic similarity",
-    high="1 if both distances rank all pairs of messages alike; of trained agents mostly 0.1 to 0.5",
+    high="1 if both distances rank all pairs of messages alike; trained agents mostly have 0.1 to 0.5",
     question="compositional",
     direction="higher",
     version=4,
@@ -498,22 +498,22 @@ def topsim(corpus: Corpus, options: Options, own: TopsimOptions = USUAL) -> list
     number of different values (Hamming); features: cosine distance; corpora with concepts only: Jaccard distance
     of the sets of concepts. Range -1 to 1; 1 if both distances rank the pairs identically.
 
-    Options have other distances, Pearson's correlation, one attribute, and partial correlations: those of what least
-    squares on the distances held fixed leave of both. The null distribution then exchanges what distances of other
-    attributes leave of those of meanings (Legendre 2000, "Comparison of permutation methods for the partial correlation
-    and partial Mantel tests"), and messages keep their lengths.
+    Options give other distances, Pearson's correlation, a single attribute, and partial correlations: both distances
+    are replaced by their residuals of a least squares fit to the covariates. The null distribution then exchanges the
+    residuals of meaning distances (Legendre 2000, "Comparison of permutation methods for the partial correlation and
+    partial Mantel tests"), and messages keep their lengths.
 
-    All pairs of messages are used where at most 1,000 messages differ, in themselves or in their meaning: equal ones
-    are counted, and not compared. Of other corpora 500,000 pairs are drawn, whatever the order of messages.
+    All pairs are used if at most 1,000 messages differ in themselves or in their meaning: equal messages are counted
+    instead of compared. From other corpora 500,000 pairs are drawn, independently of the order of messages.
 
-    The interval is that of `resampling.jackknife_interval` over halves of the meanings: the pairs of a half-sample are
-    those within it. That of more than 1,000 meanings is normal, with the standard error of a U-statistic
-    (`MeaningPairs.standard_error`), since half-samples of drawn pairs have too few. Both compute ranks once, over all
-    pairs. As pairs share messages, the textbook p-value of the correlation does not hold. The null distribution
-    exchanges the messages of whole meanings, see `resampling.resample`, and uses all pairs; where pairs are drawn, it
-    is that of 1,000 messages, and their correlation is compared with it.
+    The interval is `resampling.jackknife_interval` over halves of the meanings: a half-sample has the pairs within it.
+    For more than 1,000 meanings it is normal, with the standard error of a U-statistic (`MeaningPairs.standard_error`),
+    since half-samples of drawn pairs have too few pairs. Both compute ranks once, over all pairs. As pairs share
+    messages, the textbook p-value of the correlation does not hold. The null distribution exchanges the messages of
+    whole meanings, see `resampling.resample`, and uses all pairs; if pairs are drawn, it uses 1,000 messages, and is
+    compared with the correlation of these messages.
 
-    Undefined for fewer than three messages, if all distances are equal, and if those held fixed determine one.
+    Undefined for fewer than three messages, if all distances are equal, and if the covariates determine a distance.
     """
     if own.units == "segments":
         corpus = segmented(corpus, THRESHOLD)
@@ -530,7 +530,7 @@ def topsim(corpus: Corpus, options: Options, own: TopsimOptions = USUAL) -> list
 
 
 def _topsim_score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score:
-    """The score of all attributes together, or of one."""
+    """Score of all attributes together, or of one."""
     num_rows = len(corpus.messages)
     is_large = num_rows > NUM_ROWS_ALL_PAIRS
     compared = DistanceSpec.of(corpus, own)
@@ -540,7 +540,7 @@ def _topsim_score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score
     score = unscored(TOPSIM, **own.settings(compared.meaning), eos="strip", **which)
     if compared.reason is not None or num_rows < 3:
         return score(value=None, reason=compared.reason or "fewer than three messages")
-    # Units of the null distribution are meanings, or where the order of concepts is compared, these in order.
+    # Units of the null distribution: meanings, or sequences of concepts if the distance depends on their order.
     exchange = of_meanings(corpus) if compared.is_of_sets or corpus.concepts is None else of_concepts(corpus)
     assert exchange is not None  # otherwise there is no distance of meanings
     rows = np.arange(num_rows)
@@ -563,7 +563,7 @@ def _topsim_score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score
     by_meaning = MeaningPairs(pairs, exchange.of_row[rows], *compared.standard(pairs, distances))
     value = by_meaning.correlation
     if np.isnan(value):
-        return score(value=None, reason="what is held fixed determines the distances")
+        return score(value=None, reason="the covariates determine the distances")
     details = {"num_pairs": len(pairs.left) if pairs.times is None else int(pairs.times.sum())}
     rng, num_meanings = np.random.default_rng([options.seed, exchange.num_units]), exchange.num_units
     permuted, exchanged, reference = by_meaning, exchange, value
@@ -572,7 +572,7 @@ def _topsim_score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score
         exchanged, every = exchange.take(some), RowPairs.all_of(NUM_ROWS_ALL_PAIRS)
         of_some = compared.distances(some[every.left], some[every.right])
         if any(each is not None and np.ptp(each) == 0 for each in of_some[:2]):
-            return score(value=value, details=details)  # hardly any message differs from most
+            return score(value=value, details=details)  # almost all messages are equal
         permuted = MeaningPairs(every, exchanged.of_row, *compared.standard(every, of_some))
         reference = permuted.correlation
     number = num_draws(resampling.NUM_PERMUTATIONS, exchanged.num_units**2 // 2)
@@ -598,7 +598,7 @@ def _topsim_score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score
 
 
 def _few_groups(corpus: Corpus) -> Labels | None:
-    """The number of each different message with its meaning, (num_messages,); None if there are too many."""
+    """Index of each distinct message with its meaning, (num_messages,); None if there are too many."""
     for number in dict.fromkeys([min(len(corpus.messages), NUM_LOOKED_AT), len(corpus.messages)]):
         is_part = number < len(corpus.messages)
         groups = _labels_of_pairs(
@@ -610,7 +610,7 @@ def _few_groups(corpus: Corpus) -> Labels | None:
 
 
 def _labels_of_pairs(corpus: Corpus) -> Labels:
-    """A number for each different message with its meaning, from 0 in order of first occurrence, (num_messages,)."""
+    """Index of each distinct message with its meaning, from 0 in order of first occurrence, (num_messages,)."""
     messages = message_labels(corpus).astype(np.int64)  # a copy, which is changed
     meanings = meaning_labels(corpus)
     assert meanings is not None

@@ -1,10 +1,10 @@
-"""Metrics: functions of a corpus or of a run, with the traits that are known of their scores before these are computed.
+"""Metrics: functions of a corpus or of a run, with the traits of their scores that are known before computing.
 
     @metric(Traits(about="messages that no other meaning has", question="compositional", direction="higher"))
     def unique(corpus, options): ...
 
-Tables, checks, pages and the keys of cached results read the traits of a `Metric`, one of ours and one of a user's file
-alike.
+Tables, checks, pages and the keys of cached results read the traits of a `Metric`, whether it is built in or from a
+user's file.
 """
 
 import inspect
@@ -27,7 +27,7 @@ from ecsuite.runtime.errors import PartError
 from ecsuite.runtime.ragged import Ragged
 
 Direction = Literal["higher", "lower"]
-"""Which way is better."""
+"""The better direction."""
 Question = Literal[
     "compositional",
     "concepts",
@@ -42,15 +42,15 @@ Question = Literal[
 ]
 """The question that a score answers."""
 Need = Literal["meanings", "attributes", "concepts", "speakers", "agents"]
-"""Requirement on a corpus. `meanings` are attribute values, features or concepts; `concepts` are those or attribute
-values; `speakers` are several in one corpus, which is then scored as a whole; of `agents` is a metric that is called
-with a run."""
+"""Requirement on a corpus. `meanings`: attribute values, features or concepts; `concepts`: concepts or attribute
+values; `speakers`: several speakers in one corpus, which is then scored as a whole; `agents`: the metric is called with
+a run."""
 Reference = Literal[
     "shuffled meanings", "shuffled symbols", "exchanged speakers", "theory", "training", "guesses"
 ]
-"""Source of the chance level: messages exchanged between meanings, which are exchanged as wholes under questions
-of composition and concepts; symbols shuffled over positions, speakers exchanged with all that they say, a known
-distribution, agents or models that learn shuffled data, answers that read no message."""
+"""Source of the chance level: messages exchanged between meanings (whole meanings, for questions of composition and
+concepts); symbols shuffled over positions; speakers exchanged with all their messages; a known distribution; agents or
+models that learn shuffled data; answers that read no message."""
 
 QUESTIONS: Mapping[Question, str] = {
     "compositional": "Is it compositional?",
@@ -67,13 +67,13 @@ QUESTIONS: Mapping[Question, str] = {
 """Headings of scores by question, in the order of tables."""
 
 FEW_MESSAGES = 200
-"""With fewer messages, a score that does not differ from chance is no evidence that the language is as by chance: weak
-structure (a grammar of which 80 % of the symbols are noise) is found in 80 % of corpora from this size on."""
+"""Messages below which a score that does not differ from chance is no evidence for a language at chance level: weak
+structure (a grammar with 80 % noise symbols) is detected in 80 % of corpora from this size on."""
 
 SENDER = "sender"
-"""The key of a signature whose score is of a sender's own probabilities, and not of messages."""
+"""Key in the signature of a score that is computed from a sender's probabilities instead of messages."""
 CORRECTED = "with entropies less biased in small corpora (Chao and Shen 2003)"
-"""The words of the detail `chao_shen`, of any metric that has it."""
+"""Description of the detail `chao_shen` of any metric."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,58 +81,58 @@ class Traits:
     """Metadata of a score that are known before it is computed."""
 
     name: str = ""
-    """The name of the score; empty: that of the function."""
+    """Name of the score; empty: the name of the function."""
     about: str = ""
     """Meaning of the value, in about six words; empty: the first line of the function's documentation."""
     title: str = ""
-    """The name spelt out, where it is short for something."""
+    """Name in full, if it is an abbreviation."""
     high: str = ""
-    """Interpretation of a high value, and of a low one, in words."""
+    """Interpretation of a high and of a low value."""
     question: Question = "other"
-    """The question that it answers."""
+    """The question that the score answers."""
     direction: Direction | None = None
-    """Which way is better; None: neither."""
+    """The better direction; None: neither."""
     version: int = 1
-    """Raised whenever the same input gives another value; it is in signatures and in the keys of kept results."""
+    """Raised whenever the same input gives another value; part of signatures and of the keys of cached results."""
     bounds: tuple[float, float] | None = None
-    """The range of the values, which `ecsuite check` tries; None: none is declared."""
+    """Range of the values, which `ecsuite check` tests; None: not declared."""
     is_censored_at_bounds: bool = False
-    """Whether a value at an end of its range is censored, as an accuracy of 1: agents may do better than the rounds can
-    show. Other scores have the ends of their range as values like any other."""
+    """Whether a value at an end of its range is censored, such as an accuracy of 1: agents may be better than the
+    rounds can show. For other scores the ends are ordinary values."""
     chance: Reference | None = None
     """Source of its chance level; None: it has none."""
     draws: bool = True
-    """Whether something is drawn at random, so that `--seed` is read."""
+    """Whether it draws random numbers, so that `--seed` matters."""
     needs: tuple[Need, ...] = ()
-    """Requirements on a corpus for a value."""
+    """Requirements on the corpus."""
     least_messages: int = FEW_MESSAGES
-    """With fewer messages, no difference from chance says nothing (benchmarks/corpus_size.py)."""
+    """Messages below which a score that does not differ from chance proves nothing (benchmarks/corpus_size.py)."""
     depends_on_size: str | None = None
-    """Why corpora of another number of messages have another value, in words: the number is then in the signature.
-    None: it estimates the same value from any number."""
+    """Reason why the value depends on the number of messages, which is then in the signature; None: it estimates the
+    same value from any number."""
     most_messages: int | None = None
-    """Messages that are drawn of a larger corpus; None: all are read."""
+    """Messages that are drawn from a larger corpus; None: all are used."""
     has_reliable_interval: bool = True
-    """Whether its 95 % interval over messages covers as often as it says; else nothing is concluded on two corpora.
-    See docs/evidence/how_many_messages.md."""
+    """Whether its 95 % interval over messages has its nominal coverage; otherwise two corpora are not compared. See
+    docs/evidence/how_many_messages.md."""
     trains: bool = False
     """Whether it trains models."""
     asks_agents: bool = False
-    """Whether of a run the agents are asked instead of the messages: it then has `Options.run`."""
+    """Whether a run is scored by its agents instead of its messages, through `Options.run`."""
     by_name_only: bool = False
-    """Whether it is computed only if it is named. So are all that train and all that ask agents."""
+    """Whether it is computed only if named, as are all metrics that train or need agents."""
     shares: str = ""
-    """Work in common with other metrics: one process computes all that share it, once."""
+    """Name of work shared with other metrics: one process computes all metrics that share it."""
     pools_speakers: bool = False
-    """Whether the messages of all speakers are one language; otherwise each speaker's is scored, and the mean taken."""
+    """Whether messages of all speakers are scored as one language; otherwise the score is the mean over speakers."""
     keeps_work: bool = False
-    """Whether it looks at requests to stop, and keeps what it has done; others end at once."""
+    """Whether it checks for stop requests and saves partial results; other metrics end at once."""
     options: type | None = None
-    """A frozen dataclass of its own options, an instance of which is its third argument; None: it has none."""
+    """Frozen dataclass of its own options, an instance of which is its third argument; None without options."""
     names_options: bool = True
-    """Whether the names of its scores have those options that are not the defaults; its signature has them anyway."""
+    """Whether the names of its scores have the options that are not the defaults; the signature always has them."""
     details: Mapping[str, str] = field(default_factory=dict)
-    """A word of explanation by the key of a detail, or of a group of details."""
+    """Description of each detail, or group of details, by key."""
 
     @property
     def needs_agents(self) -> bool:
@@ -161,7 +161,7 @@ class Traits:
         }
 
     def size(self, num_messages: int) -> int:
-        """How many of the messages of a corpus the value is of."""
+        """Number of messages of a corpus that the value is computed from."""
         return min(num_messages, self.most_messages or num_messages)
 
 
@@ -182,12 +182,10 @@ _NO_VALUE = "the function returned None"
 class Metric:
     """A metric, which is called with a corpus, or with a run if its traits say that it needs agents.
 
-    Args:
-        function: Called as `function(corpus, options)`, then with its own options where it has some, and with `runner`
-            by keyword where it takes one.
-        traits: Of each score that it returns.
-        name: As the user wrote it, with options after commas; empty: the name of the function.
-        own: Its own options; None: the defaults.
+    function: Called as `function(corpus, options)`, with its own options as third argument if it has some, and with
+    `runner` by keyword if it has this parameter. traits: The traits of each score that it returns. name: The name as
+    given by the user, with options after commas; empty: the name of the function. own: Its own options; None: the
+    defaults.
 
     Example:
         >>> from ecsuite.eval.metrics import find_metric
@@ -201,7 +199,7 @@ class Metric:
         update_wrapper(self, function, updated=())
         self.function, self.traits, self.own = function, traits, own
         self.shared = traits[0]
-        """The traits of its first score, of which those in `SHARED_TRAITS` hold for all."""
+        """Traits of the first score; `SHARED_TRAITS` are the same for all scores."""
         self.name = name or function.__name__
         self._traits_of = {each.name.partition(",")[0]: each for each in traits}
         parameters = inspect.signature(function).parameters.values()
@@ -213,10 +211,10 @@ class Metric:
         return self.shared.version
 
     def with_options(self, own: Any, name: str) -> "Metric":
-        """The metric with its own options; the names of its scores have those that are not the defaults.
+        """Make a metric with own options; the names of its scores have the options that are not the defaults.
 
         Raises:
-            ConfigError: If an option names something of a user's file that is not there, or that nobody trusts.
+            ConfigError: If an option names something that its file does not have, or a file that is not trusted.
         """
         for kind in own_code.foreign_kinds(name):
             own_code.named(kind)
@@ -238,7 +236,7 @@ class Metric:
         Args:
             corpus: The corpus, or the run.
             options: Options of scoring; None: `settings`.
-            own: Its own options in place of those that it has.
+            own: Options instead of its own.
             runner: Runs its jobs and reports progress; None: one without a cache or reports.
             **settings: Fields of `Options`.
         """
@@ -257,14 +255,14 @@ class Metric:
 
 
 class OwnMetric(Metric):
-    """A metric of a user's file: a function, or an instance of a class; it returns a number, None, or scores.
+    """Metric from a user's file: a function, or an instance of a class, that returns a number, None, or scores.
 
-    Its signature holds its options and the SHA-256 of its files, so that scores of another version are not taken for
-    comparable.
+    Its signature has its options and the SHA-256 of its files, so that scores of different versions are not compared.
 
     Args:
-        function: Called as `function(corpus)` or `function(corpus, options)`; a run if its first parameter is `run`.
-        kind: Its name, with the options that the user gave: `./mine.py:my_metric`, `./mine.py:MyMetric,base=2`.
+        function: Called as `function(corpus)` or `function(corpus, options)`; with a run if its first parameter is
+            `run`.
+        kind: Name with the options given by the user: `./mine.py:my_metric`, `./mine.py:MyMetric,base=2`.
         options: All its own options.
     """
 
@@ -280,7 +278,7 @@ class OwnMetric(Metric):
             )
             for each in getattr(function, "traits", None) or (Traits(),)
         ]
-        plain = inspect.unwrap(function)  # its scores get their traits here, as they may have any names
+        plain = inspect.unwrap(function)  # __call__ sets the traits of its scores
         super().__init__(plain, (replace(declared[0], name=named), *declared[1:]), kind)
         settings = [f"{key}:{value}" for key, value in options.items()]
         self._ending = "|" + "|".join([*settings, f"code:{own_code.checksum(source)[:12]}"])
@@ -314,7 +312,7 @@ class OwnMetric(Metric):
         ]
 
     def _score_of(self, found: Any) -> Score:
-        """The score of a number or None.
+        """Make a score from a number or None.
 
         Raises:
             PartError: If it is neither.
@@ -323,7 +321,7 @@ class OwnMetric(Metric):
         name = self.shared.name
         if value is not None and not (isinstance(value, int | float) and _is_finite(value)):
             place = own_code.place_of(self.name.partition(",")[0], "__call__")
-            expected = "a finite number, None where it is not defined, or scores"
+            expected = "a finite number, None if it is undefined, or scores"
             raise PartError(f"{place}: {name}: expected {expected}; got {value!r:.80}")
         reason = _NO_VALUE if value is None else None
         return Score(
@@ -332,12 +330,12 @@ class OwnMetric(Metric):
 
 
 def metric(*traits: Traits) -> Callable[[Callable[..., Any]], Metric]:
-    """Make a metric of a function, or give traits to a class that is called like one.
+    """Decorator that makes a metric of a function, or gives traits to a class.
 
-    Of a score that depends on size, the number of messages comes into the signature, before the version: `n:200`.
+    If a score depends on size, its signature has the number of messages before the version: `n:200`.
 
     Args:
-        traits: Of each score that it returns; one without a name is that of the function's name.
+        traits: The traits of each score that it returns; an empty name stands for the function's name.
     """
     assert all(len({repr(getattr(each, key)) for each in traits}) == 1 for key in SHARED_TRAITS)
 
@@ -354,14 +352,14 @@ def metric(*traits: Traits) -> Callable[[Callable[..., Any]], Metric]:
 
 
 def non_default_options(own: Any) -> str:
-    """The options that are not the defaults, as after the name of a metric: `,correlation=pearson`."""
+    """Options that are not the defaults, as after the name of a metric: `,correlation=pearson`."""
     defaults = type(own)()
     pairs = [(each.name, getattr(own, each.name)) for each in fields(own)]
     return "".join(f",{key}={value}" for key, value in pairs if value != getattr(defaults, key))
 
 
 def _with_size(score: Score, traits: Traits, corpus: Any, ending: str = "") -> Score:
-    """A score with the number of messages in its signature, if its value depends on that, and with its ending."""
+    """Score with its ending and, if its value depends on it, the number of messages in the signature."""
     before, mark, version = (score.signature or score.name).rpartition("|v:")
     if not mark:
         before, version = version, ""
@@ -372,7 +370,7 @@ def _with_size(score: Score, traits: Traits, corpus: Any, ending: str = "") -> S
 
 
 def _read_only(corpus: Corpus) -> Corpus:
-    """A corpus whose arrays can't be changed, as other metrics read them, too; nothing is copied."""
+    """Corpus with read-only views of its arrays, as other metrics use them too."""
 
     def ragged(rows: Ragged) -> Ragged:
         return Ragged(_view(rows.values), _view(rows.offsets))
@@ -395,5 +393,5 @@ def _view(array: NDArray[Any]) -> NDArray[Any]:
 def _is_finite(value: float) -> bool:
     try:
         return math.isfinite(value)
-    except OverflowError:  # of an integer that no float has
+    except OverflowError:  # an integer beyond the range of floats
         return False

@@ -24,22 +24,22 @@ from ecsuite.jobs.graph import Runner
 NUM_OBJECTS = 300
 """Messages drawn without replacement from a larger corpus, as in the program of the ICY paper."""
 NUM_STEPS = 10
-"""Passes over the design that a regression makes, about."""
+"""Approximate number of passes over the design in a regression."""
 NUM_COLUMNS_RESAMPLED = 16
-"""Columns drawn for the null and the interval, if the tables have more distinct columns."""
+"""Columns drawn for the null and the interval if the tables have more distinct columns."""
 
 
 TRE7 = Traits(
     name="tre7",
     about="distance from sums of attribute parts",
     title="tree reconstruction error",
-    high="0 if each position encodes at most one attribute; at most the length of the messages",
+    high="0 if each position encodes at most one attribute; at most the message length",
     question="compositional",
     direction="lower",
     version=3,
     chance="shuffled meanings",
     needs=("attributes",),
-    depends_on_size="the free tables fit few messages better than many",
+    depends_on_size="free tables fit small corpora better",
     most_messages=NUM_OBJECTS,
     details={"share": "share of the error without meanings"},
 )
@@ -63,12 +63,12 @@ def tre7(corpus: Corpus, options: Options, *, runner: Runner) -> list[Score]:
     attributes are constant, and if there are at least as many free tables as messages, since these reconstruct any
     language.
 
-    Of more than 300 messages, so many are drawn, whatever their order in the corpus.
+    From a larger corpus 300 messages are drawn, independently of their order.
 
     Null and interval: 20 draws each, or all pairings of few meanings, see `resampling.resample`. If more than 16
-    distinct columns are not constant, at most 16 are drawn, with probabilities proportional to their error without
-    meanings (`null_columns`), and the score estimated from them is compared with chance. Takes about 0.2 s for a corpus
-    of 256 messages.
+    distinct columns vary, at most 16 are drawn, with probabilities proportional to their error without meanings
+    (`null_columns`), and the score estimated from them is compared with chance. Takes about 0.2 s for a corpus of 256
+    messages.
     """
     score, errors = _value(corpus, options, runner)
     known = attribute_columns_or_reason(corpus)
@@ -83,7 +83,7 @@ def tre7(corpus: Corpus, options: Options, *, runner: Runner) -> list[Score]:
     ignoring = np.minimum(ones, num_rows - ones) * times
     chosen, weights = np.flatnonzero(ignoring), times.astype(np.float64)
     if is_sampled := len(chosen) > NUM_COLUMNS_RESAMPLED:
-        # systematic sampling: a column is expected as often as its share of the error that ignores meanings
+        # systematic sampling: the expected count of a column is its share of the error that ignores meanings
         share = ignoring / ignoring.sum()
         start = np.random.default_rng([options.seed, num_rows]).random()
         places = (start + np.arange(NUM_COLUMNS_RESAMPLED)) / NUM_COLUMNS_RESAMPLED
@@ -94,9 +94,9 @@ def tre7(corpus: Corpus, options: Options, *, runner: Runner) -> list[Score]:
     design, targets = free_indicators(attributes), tables[:, chosen].T
 
     def statistics(pairings: Iterable[tuple[Ints, Ints]]) -> Floats:
-        """Figures of pairings, (num_pairings, 1); all together, as they have one design: meanings stay, messages move.
+        """Figures of pairings, (num_pairings, 1), computed together: with one design, meanings stay and messages move.
 
-        Where meanings take other numbers of messages, each pairing has a design of its own.
+        If meanings get other numbers of messages, each pairing has its own design.
         """
         pairs = list(pairings)
         if any(len(np.unique(partners)) < len(partners) for _, partners in pairs):
@@ -117,7 +117,6 @@ def tre7(corpus: Corpus, options: Options, *, runner: Runner) -> list[Score]:
         return np.where(is_known, found, np.nan)[:, None]
 
     def of_design(rows: Ints, partners: Ints) -> float:
-        """Figures of one pairing."""
         own = free_indicators(attributes[partners])
         if own.shape[1] >= len(rows) and np.linalg.matrix_rank(own) >= len(rows):
             return math.nan
@@ -151,7 +150,7 @@ def plain_tre7(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def _value(corpus: Corpus, options: Options, runner: Runner) -> tuple[Score, Floats]:
-    """The score without null and interval, and the error of each distinct column; none without a value."""
+    """Score without null and interval, and the error of each distinct column (empty if undefined)."""
     how = {"compose": "sum", "error": "l1", "fit": "optimum", "past_end": "blank", "eos": "strip"}
     drawn = {}
     if len(corpus.messages) > NUM_OBJECTS:
@@ -183,14 +182,14 @@ def _value(corpus: Corpus, options: Options, runner: Runner) -> tuple[Score, Flo
 
 
 def _objects(corpus: Corpus, attributes: NDArray[np.integer[Any]], rows: Ints) -> tuple[Ints, Floats, Ints]:
-    """The attributes of the objects to reconstruct, the distinct columns of their tables, and the number of each."""
+    """Attributes of the objects to reconstruct, distinct columns of their tables, and the frequency of each column."""
     columns = position_columns(corpus)[:, rows]
     tables, times = np.unique(one_hot(columns), axis=1, return_counts=True)
     return attributes[:, rows].T.astype(np.int64), tables, times
 
 
 def draw_objects(corpus: Corpus, seed: int) -> Ints:
-    """The rows to reconstruct: all, or `NUM_OBJECTS` drawn without replacement, whatever their order."""
+    """Rows to reconstruct: all, or `NUM_OBJECTS` drawn without replacement, independently of their order."""
     num_messages = len(corpus.messages)
     exchange = of_meanings(corpus)
     if num_messages <= NUM_OBJECTS or exchange is None:
@@ -206,7 +205,7 @@ def one_hot(columns: NDArray[np.integer[Any]]) -> Floats:
 
 
 def free_indicators(attributes: Ints) -> Floats:
-    """A constant and indicators of attribute values without redundant ones: a basis of the additive functions.
+    """Constant and non-redundant indicators of attribute values: a basis of the additive functions.
 
     Args:
         attributes: Codes of attribute values, shape (num_messages, num_attributes).
@@ -230,28 +229,28 @@ def free_indicators(attributes: Ints) -> Floats:
 Flags = NDArray[np.bool_]
 
 NUM_TOGETHER = 64
-"""Targets that are computed together: more would not fit the processor's cache."""
+"""Targets that are computed together, so that they fit the processor's cache."""
 MAX_STEPS = 40
-"""Most steps of the interior point method; most targets need 4 to 9."""
+"""Maximum number of steps of the interior point method; most targets need 4 to 9."""
 TOLERANCE = 1e-9
-"""Largest difference between an error and what is shown to be below it, relative to 1 and the target's sum."""
+"""Maximum gap between an error and its proven lower bound, relative to 1 plus the target's absolute sum."""
 STEP = 0.9995
-"""Share of the way to the bounds in one step."""
+"""Step length, as a share of the way to the bounds."""
 RIDGE = 1e-14
-"""Relative to the mean of the diagonal: keeps singular equations solvable."""
+"""Ridge relative to the mean of the diagonal, which makes singular equations solvable."""
 
 
 def least_absolute_errors(design: Floats, targets: Floats, is_used: Flags | None = None) -> Iterator[float]:
-    """The minimum sum of absolute deviations of each target from linear combinations of the columns of a design.
+    """Minimise the sum of absolute deviations of each target from linear combinations of the columns of a design.
 
-    Each is shown to be the minimum: for all signs t in [-1, 1] with X't = 0, y·t is at most the minimum, and signs are
-    found for which it is the error up to `TOLERANCE`. Many targets need one least squares (`_zero_is_best`), others the
-    method of `_Interior`; where rounding stops that, which was never seen with one-hot targets, it is done by simplex.
+    Each minimum is proven by duality: for all signs t in [-1, 1] with X't = 0, y·t is a lower bound, and signs are
+    found whose bound is the error up to `TOLERANCE`. Many targets need one least squares (`_zero_is_best`), others the
+    method of `_Interior`; if rounding stops it, which never happened with one-hot targets, the simplex method is used.
 
     Args:
         design: X, shape (num_rows, num_parameters).
         targets: y, shape (num_targets, num_rows).
-        is_used: The rows that count for each target, the same shape; None: all.
+        is_used: The rows that count for each target, in the shape of `targets`; None: all.
 
     Yields:
         The minimum of each target.
@@ -273,8 +272,8 @@ def least_absolute_errors(design: Floats, targets: Floats, is_used: Flags | None
 
 
 def simplex_error(design: Floats, target: Floats) -> float:
-    """The error of one target by simplex, from the dual linear programme: max y·t over t in [-1, 1] with X't = 0."""
-    from scipy.optimize import Bounds, LinearConstraint, milp  # a tenth of a second, and hardly ever needed
+    """Minimum error of a target by simplex, from the dual linear programme: max y·t over t in [-1, 1] with X't = 0."""
+    from scipy.optimize import Bounds, LinearConstraint, milp  # imported late: 0.1 s, and hardly ever needed
 
     found = milp(-target, constraints=LinearConstraint(design.T, 0, 0), bounds=Bounds(-1, 1))
     assert found.success, found.message  # t = 0 is feasible and the box is bounded
@@ -282,7 +281,7 @@ def simplex_error(design: Floats, target: Floats) -> float:
 
 
 class _Products:
-    """X'WX for many diagonal W at once: one matrix product of the weights with the products of pairs of columns."""
+    """Compute X'WX for many diagonal W at once, as one product of the weights with the products of pairs of columns."""
 
     def __init__(self, design: Floats) -> None:
         self.design = design
@@ -294,7 +293,7 @@ class _Products:
         self.place = place.ravel()
 
     def weighted(self, weights: Any, ridge: float = 0.0) -> Floats:
-        """X'WX of each row of weights, (num_targets, num_rows), with a ridge beside the relative one."""
+        """X'WX for each row of weights, (num_targets, num_rows), with a ridge in addition to the relative one."""
         width = self.design.shape[1]
         found = (weights @ self.pairs).take(self.place, axis=1)
         found[:, :: width + 1] += RIDGE * found[:, :: width + 1].mean(1, keepdims=True) + ridge
@@ -306,10 +305,10 @@ class _Products:
 
 
 def _zero_is_best(products: _Products, targets: Floats, is_used: Flags) -> Flags:
-    """Whether it is shown that no combination of the columns comes nearer to a target than zero does.
+    """Whether zero is proven to be the best approximation of a target.
 
-    It is if t exists as in `least_absolute_errors` that has the signs of the target where this is not 0. Those of least
-    squares at its zeros are looked at alone, so that False shows nothing.
+    The proof is a t as in `least_absolute_errors` that has the signs of the target where it is not 0. Only the t from
+    least squares at the target's zeros is tried, so False proves nothing.
     """
     signs = np.sign(targets)
     is_zero = is_used & (targets == 0)
@@ -323,14 +322,14 @@ class _Interior:
     """The interior point method of Portnoy and Koenker (1997), "The Gaussian hare and the Laplacian tortoise".
 
     Statistical Science 12; with Mehrotra's predictor and corrector. `signs` t stay within (-1, 1) and have X't = 0.
-    `above` and `below` are what residuals y - Xb are above and below 0 at the minimum, where above (1 - t) = 0 and
-    below (1 + t) = 0: both products go to 0 together. `weights` are b, (num_targets, num_parameters); other arrays are
-    (num_targets, num_rows).
+    `above` and `below` are the positive and negative parts of the residuals y - Xb at the minimum, where above (1 - t)
+    = 0 and below (1 + t) = 0: both products go to 0 together. `weights` are b, (num_targets, num_parameters); other
+    arrays are (num_targets, num_rows).
     """
 
     def __init__(self, products: _Products, targets: Floats, is_used: Flags) -> None:
         self.products = products
-        self.of = np.arange(len(targets))  # the targets that are left
+        self.of = np.arange(len(targets))  # indices of the remaining targets
         self.found = np.full(len(targets), np.nan)
         self.targets, self.is_used = targets, is_used
         self.weights = products.solved(products.weighted(is_used.astype(float)), targets)
@@ -339,14 +338,14 @@ class _Interior:
         self.scale = used_residuals.sum(1, keepdims=True) / is_used.sum(1, keepdims=True)
         self.scale += 1e-12 * (1 + np.abs(targets).max(1, keepdims=True))
         self.signs = np.zeros(targets.shape)
-        # those of rows that are not used take no part, and stay 1
+        # unused rows keep 1 and have no effect
         self.above = np.where(is_used, np.maximum(self.residuals, 0) + 0.3 * self.scale, 1)
         self.below = np.where(is_used, np.maximum(-self.residuals, 0) + 0.3 * self.scale, 1)
         self.tolerance = TOLERANCE * (1 + np.abs(targets).sum(1))
         self.goal = self.tolerance
 
     def errors(self) -> Floats:
-        """The error of each target; NaN if it is not shown to be the minimum."""
+        """Compute the error of each target; NaN if it is not proven to be the minimum."""
         for _ in range(MAX_STEPS):
             gap = self._gap(self.above, self.below, self.signs)
             is_near = ~(gap > self.goal)
@@ -361,23 +360,20 @@ class _Interior:
         return self.found
 
     def _gap(self, above: Floats, below: Floats, signs: Floats) -> Floats:
-        """Difference of the two objectives."""
         return np.asarray(((above * (1 - signs) + below * (1 + signs)) * self.is_used).sum(1))
 
     def _leave(self, which: Flags) -> None:
-        """Go on with some of the targets."""
         names = ("of", "targets", "is_used", "weights", "residuals", "scale", "signs", "above", "below")
         for name in (*names, "tolerance", "goal"):
             setattr(self, name, getattr(self, name)[which])
 
     def _step(self, gap: Floats) -> None:
-        """One predictor and corrector."""
         to_high, to_low = 1 / (1 - self.signs), 1 / (1 + self.signs)
         spread = self.is_used / (self.above * to_high + self.below * to_low)
         weighted = self.products.weighted(spread)
 
         def direction(high: Floats, low: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-            """Changes of weights, residuals, signs, above, below that change both products so, in first order."""
+            """Changes of weights, residuals, signs, above and below that change both products so, to first order."""
             rest = self.residuals - self.above + self.below - high * to_high + low * to_low
             weights = self.products.solved(weighted, spread * rest + self.signs)
             residuals = weights @ self.products.design.T
@@ -386,7 +382,7 @@ class _Interior:
             return weights, residuals, signs, above, below
 
         def lengths(signs: Floats, above: Floats, below: Floats) -> tuple[Floats, Floats]:
-            """How far signs, and above and below, can be changed within their bounds."""
+            """Largest steps of signs, and of above and below, within their bounds."""
             faster = np.maximum(signs * to_high, -signs * to_low).max(1, keepdims=True)
             slower = np.maximum(-above / self.above, -below / self.below).max(1, keepdims=True)
             return STEP / np.maximum(STEP, faster), STEP / np.maximum(STEP, slower)
@@ -407,10 +403,10 @@ class _Interior:
         self.above, self.below = self.above + of_others * above, self.below + of_others * below
 
     def _is_shown(self, which: Flags) -> Flags:
-        """Keep the errors of some targets where they are shown to be minima, and tell where.
+        """Store the errors of some targets that are proven minima; return which.
 
-        The rows that seem to have no residual are given none: without rounding, weights are then a minimum, and signs
-        a proof.
+        Rows with seemingly zero residual get exactly zero: without rounding, the weights are then a minimum, and the
+        signs a proof.
         """
         design, targets, is_used = self.products.design, self.targets[which], self.is_used[which]
         high, low = self.scale * (1 - self.signs), self.scale * (1 + self.signs)

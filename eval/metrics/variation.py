@@ -22,12 +22,12 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VariationOptions:
-    """Options of the metric."""
+    """Options of `variation`."""
 
     program: Literal["conklin", "celebi"] = "conklin"
-    """The program whose homonymy is computed: that of Conklin & Smith 2023, or of CELEBI (Elberg et al. 2025)."""
+    """Program whose homonymy is computed: Conklin & Smith 2023, or CELEBI (Elberg et al. 2025)."""
     characters: Natural = 0
-    """Symbols of the alphabet, with the blank where messages differ in length; 0: those that occur."""
+    """Number of symbols of the alphabet, including the blank if messages differ in length; 0: symbols that occur."""
 
 
 DEFAULT = VariationOptions()
@@ -50,21 +50,21 @@ VARIATION_HOMONYMY = replace(
     name="variation_homonymy",
     about="spread of values of a symbol at the best position",
     title="homonymy of symbols at positions",
-    high="0 if each symbol at some position means one value of an attribute, 1 if symbols say nothing of it",
+    high="0 if each symbol at some position means one value of an attribute, 1 if symbols say nothing about it",
 )
 VARIATION_FREEDOM = replace(
     VARIATION_SYNONYMY,
     name="variation_freedom",
     about="spread of symbols at an attribute's best position",
     title="word-order freedom",
-    high="0 if each attribute has a fixed position, 1 if its values may be at any",
+    high="0 if each attribute has a fixed position, 1 if its values occur at all positions equally",
 )
 VARIATION_ENTANGLEMENT = replace(
     VARIATION_SYNONYMY,
     name="variation_entanglement",
     about="two attributes are in the same positions",
     title="entanglement of attributes",
-    high="0 if each attribute has positions of its own, 1 if every position says as much of one as of another",
+    high="0 if each attribute has positions of its own, 1 if every position encodes all attributes equally",
 )
 _KINDS = (VARIATION_SYNONYMY, VARIATION_HOMONYMY, VARIATION_FREEDOM, VARIATION_ENTANGLEMENT)
 
@@ -84,10 +84,10 @@ def variation(corpus: Corpus, options: Options, own: VariationOptions = DEFAULT)
     where h and g are the means over values of H(s | v, j) of two attributes: the mean over their pairs, 1 where all
     are 0.
 
-    CELEBI (Elberg et al. 2025, https://arxiv.org/abs/2501.19182) has the same measures, but for homonymy
-    (`program=celebi`): the minimum over j is of each symbol, and is 0 where a position never has it; the mean is over
-    all symbols of the alphabet. So a constant language has 1 / C there. Both programs count the symbols of the
-    channel's alphabet; here C is the number of symbols that occur unless `characters` gives it.
+    CELEBI (Elberg et al. 2025, https://arxiv.org/abs/2501.19182) has the same measures except homonymy
+    (`program=celebi`): the minimum over j is taken for each symbol, and is 0 if a position never has it; the mean is
+    over all symbols of the alphabet. So a constant language has 1 / C there. Both programs count the symbols of the
+    channel's alphabet; here C is the number of symbols that occur unless `characters` is given.
 
     Plug-in estimates. EOS is removed; positions after the end of a message hold an extra symbol (blank). Constant
     attributes are left out. Null distribution: messages exchanged between meanings. Undefined without attributes that
@@ -105,7 +105,9 @@ def variation(corpus: Corpus, options: Options, own: VariationOptions = DEFAULT)
     num_used = int((np.bincount(columns.ravel()) > 0).sum())
     reason = None if len(attributes) else CONSTANT_ATTRIBUTES
     if own.characters and own.characters < num_used:
-        reason = f"expected at least {num_used} characters, as many as occur, got {own.characters}"
+        reason = (
+            f"expected at least {num_used} characters, the number of different symbols, got {own.characters}"
+        )
     if reason:
         return [score(value=None, reason=reason) for score in scores]
 
@@ -132,16 +134,16 @@ def variation(corpus: Corpus, options: Options, own: VariationOptions = DEFAULT)
 def measures(
     columns: NDArray[np.integer[Any]], attributes: NDArray[np.integer[Any]], own: VariationOptions
 ) -> Floats:
-    """Synonymy, homonymy, freedom and entanglement; NaN where they are undefined, (4,).
+    """Synonymy, homonymy, freedom and entanglement, (4,); NaN if undefined.
 
     Args:
         columns: The symbol at each position, codes from 0, (num_positions, num_messages).
-        attributes: Values of the attributes, codes from 0, (num_attributes, num_messages); constant ones count not.
-        own: Which homonymy, and the size of the alphabet.
+        attributes: Values of the attributes, codes from 0, (num_attributes, num_messages); constant ones are ignored.
+        own: The program, and the size of the alphabet.
     """
     num_symbols = int(columns.max()) + 1
     num_used = own.characters or int((np.bincount(columns.ravel()) > 0).sum())
-    of_alphabet = np.log2(max(2, num_used))  # of a single symbol all entropies are 0
+    of_alphabet = np.log2(max(2, num_used))  # with a single symbol all entropies are 0
     synonymy, homonymy, freedom, profiles = [], [], [], []
     for values in attributes:
         totals = np.bincount(values)
@@ -151,7 +153,7 @@ def measures(
         of_values: Floats = np.empty((len(columns), len(present)))  # H(s | v, j)
         of_symbols: Floats = np.zeros(
             (len(columns), num_symbols)
-        )  # H(v | s, j) / log V, 0 of those that are not there
+        )  # H(v | s, j) / log V, 0 for absent symbols
         of_positions: Floats = np.empty(len(columns))
         for position, symbols in enumerate(columns):
             codes = symbols * np.int64(len(totals))

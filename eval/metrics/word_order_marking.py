@@ -1,4 +1,4 @@
-"""Word order and case marking: who does what to whom, read back from messages about agents, patients and actions."""
+"""Word order and case marking: roles of agent, patient and action, read from messages."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,22 +16,22 @@ from ecsuite.eval.statistics.resampling import resample
 from ecsuite.runtime.ragged import Ragged
 
 NONE = -1
-"""No symbol: after the end of a message, and the word of a value that has none."""
+"""No symbol: after the end of a message, or for a value without a word."""
 ROLES = ("agent", "patient", "action")
 WEIGHT = 1_000_000
-"""Associations of words and values are matched as whole numbers."""
+"""Factor that turns associations of words and values into integers for the matching."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WordOrderOptions:
-    """The attributes that are agent, patient and action: by their names, or by their numbers from 0."""
+    """Attributes for agent, patient and action, by name or by number from 0."""
 
     agent: str = "agent"
-    """Attribute of the agent; of attributes without names, the first."""
+    """Attribute of the agent; without names, the first."""
     patient: str = "patient"
-    """To whom; the second."""
+    """Attribute of the patient; without names, the second."""
     action: str = "action"
-    """Attribute of the action; the third, if there is one."""
+    """Attribute of the action; without names, the third, if there is one."""
 
 
 AGENT_FIRST = Traits(
@@ -44,13 +44,13 @@ AGENT_FIRST = Traits(
     bounds=(0.0, 1.0),
     chance="shuffled meanings",
     needs=("attributes",),
-    depends_on_size="words are found by what they occur with, and entropies of few messages are too low",
+    depends_on_size="words are identified by co-occurrence, and entropies of few messages are too low",
     by_name_only=True,
     options=WordOrderOptions,
     details={
-        "readable": "share of the messages that have a word of the agent and one of the patient",
+        "readable": "share of messages with a word for the agent and a word for the patient",
         "orders": "share of each order among these",
-        "uncertainty_of_order": "bits of who is the agent that order alone leaves open",
+        "uncertainty_of_order": "bits of uncertainty about the agent, given the order",
     },
 )
 ORDER_ENTROPY = replace(
@@ -65,25 +65,25 @@ ORDER_ENTROPY = replace(
 CASE_MARKING = replace(
     AGENT_FIRST,
     name="case_marking",
-    about="clauses with a marker at its role",
+    about="clauses with a case marker",
     title="share of messages with a case marker",
-    high="1 if a word without a meaning of its own always stands by the noun of one role, 0 if none does",
+    high="1 if a word without own meaning is always next to the noun of one role, 0 if never",
     details={"markers": "share of the messages with a marker at each role"},
 )
 MARKING_ENTROPY = replace(
     AGENT_FIRST,
     name="marking_entropy",
-    about="bits of whether there is a marker",
+    about="entropy of the presence of a marker",
     title="entropy of case marking",
-    high="0 if markers are always or never there, 1 if in half of the messages",
+    high="0 if markers are always or never present, 1 if in half of the messages",
     details={},
 )
 ROLE_UNCERTAINTY = replace(
     AGENT_FIRST,
     name="role_uncertainty",
-    about="bits of who is agent left open",
+    about="bits of uncertainty about the agent",
     title="uncertainty of roles, given order and marking",
-    high="0 if order and markers tell who does it to whom, 1 if they tell nothing",
+    high="0 if order and markers determine who does it to whom, 1 if they say nothing about it",
     direction="lower",
     details={},
 )
@@ -94,20 +94,20 @@ SCORES = (AGENT_FIRST, ORDER_ENTROPY, CASE_MARKING, MARKING_ENTROPY, ROLE_UNCERT
 def word_order_marking(
     corpus: Corpus, options: Options, own: WordOrderOptions = WordOrderOptions()
 ) -> list[Score]:
-    """Word order, case marking and their entropies, as Lian et al. 2023 (arXiv 2301.13083) follow them over training.
+    """Word order, case marking and their entropies, as in Lian et al. 2023 (arXiv 2301.13083) over training.
 
-    Words are found first: each value has the symbol that occurs most with it, more than without it, one to one (of
-    entities, which may be agents or patients, one word for both). A message is readable if it has the words of its
-    agent and of its patient; only these count. `agent_first` is the share with the agent's word first, `order_entropy`
-    the entropy in bits of the order of agent, patient and action. A marker is a symbol that is no value's word and
-    stands directly after a noun (before it, in languages that have more of these), of the role by which it stands more
-    often: `case_marking` is the share of messages with a marker at its role, less those with one at the other role, and
-    `marking_entropy` the entropy in bits of whether it is there. `role_uncertainty` is H(first noun is the agent |
-    place of the action, markers): what order and marking together leave open.
+    Words are identified first: each value gets the symbol that occurs most with it, relative to its occurrences without
+    it, one to one (an entity, which may be agent or patient, has one word for both). A message is readable if it has
+    the words of its agent and of its patient; only readable messages count. `agent_first` is the share with the agent's
+    word first, `order_entropy` the entropy in bits of the order of agent, patient and action. A marker is a symbol that
+    is no value's word and directly follows a noun (or precedes it, in languages where that is more frequent); its role
+    is the role that it marks more often. `case_marking` is the share of messages with a marker at its role, minus the
+    share with a marker at the other role; `marking_entropy` is the entropy in bits of its presence. `role_uncertainty`
+    is H(first noun is the agent | position of the action, markers).
 
-    Known values: of grammar `clauses,sov=1,osv=1,marker=p`, 0.5, 1, p, H(p), 1 - p. Plug-in estimates. Interval and
-    chance: see `resampling.resample`; words are found anew in each draw. Messages about an entity that does something
-    to itself are left out. Undefined without two attributes, and where no message is readable.
+    Known values: for the grammar `clauses,sov=1,osv=1,marker=p`, 0.5, 1, p, H(p), 1 - p. Plug-in estimates. Interval
+    and chance: see `resampling.resample`; words are identified again in each draw. Messages about an entity that acts
+    on itself are left out. Undefined without two attributes, and if no message is readable.
     """
     settings: dict[str, Any] = {role: getattr(own, role) for role in ROLES if getattr(own, role) != role}
     scores = [unscored(traits, **settings, eos="strip") for traits in SCORES]
@@ -119,7 +119,7 @@ def word_order_marking(
     every = np.arange(len(kept))
     values, details = reading.read(every, every)
     if np.isnan(values).any():
-        reason = "no message has a word of its agent and one of its patient"
+        reason = "no message has a word for its agent and a word for its patient"
         return [score(value=None, reason=reason) for score in scores]
     uncertain = resample(
         lambda rows, partners: reading.read(rows, partners)[0],
@@ -141,11 +141,11 @@ def word_order_marking(
 
 
 class _Reading:
-    """Messages and events, and what is read of them.
+    """Messages and events, with word order and marking read from them.
 
     Args:
         content: Messages without EOS.
-        events: Agent, patient and, if there is one, action of each, (num_messages, 2 or 3).
+        events: Agent, patient and, if any, action of each message, (num_messages, 2 or 3).
     """
 
     def __init__(self, content: Ragged, events: Ints) -> None:
@@ -158,7 +158,7 @@ class _Reading:
         self.of_row, self.symbol = np.divmod(pairs, max(self.num_symbols, 1))
         entities, nouns = np.unique(events[:, :2], return_inverse=True)
         self.num_entities, self.nouns = len(entities), nouns.reshape(-1, 2)
-        """Agent and patient as numbers of entities, (num_messages, 2)."""
+        """Entity numbers of agent and patient, (num_messages, 2)."""
         self.actions: Ints | None = None
         self.num_actions = 0
         if events.shape[1] > 2:
@@ -166,7 +166,7 @@ class _Reading:
             self.num_actions = len(actions)
 
     def read(self, rows: Ints, partners: Ints) -> tuple[Floats, dict[str, Any]]:
-        """The scores of messages with the events of others, and their details; NaN where nothing can be read."""
+        """Scores and details of messages paired with the events of `partners`; NaN if nothing is readable."""
         nothing = np.full(len(SCORES), np.nan)
         nouns = self.nouns[partners]
         actions = None if self.actions is None else self.actions[partners]
@@ -189,7 +189,7 @@ class _Reading:
         right = ((marks == [[0, 1]]).any(1)).mean()
         wrong = ((marks == [[1, 0]]).any(1)).mean()
         marked = max(float(right - wrong), 0.0)
-        in_order = np.where(is_first[:, None], marks, marks[:, ::-1]) + 1  # by the place of the noun
+        in_order = np.where(is_first[:, None], marks, marks[:, ::-1]) + 1  # by position of the noun
         cues = (verb * 3 + in_order[:, 0]) * 3 + in_order[:, 1]
         uncertainty = _conditional(is_first, cues, 36)
         values = np.array([
@@ -207,7 +207,7 @@ class _Reading:
         return values, details
 
     def _words(self, rows: Ints, nouns: Ints, actions: Ints | None) -> Ints:
-        """The word of each entity, then of each action: a symbol, or NONE, (num_entities + num_actions,)."""
+        """Word of each entity, then of each action: a symbol or NONE, (num_entities + num_actions,)."""
         place = np.full(len(self.table), NONE)
         place[rows] = np.arange(len(rows))
         of_row, symbol = place[self.of_row], self.symbol
@@ -233,7 +233,7 @@ class _Reading:
         return words
 
     def _marks(self, table: Ints, places: Ints, words: Ints) -> Ints:
-        """The role of the marker by each noun, 0 of the agent, 1 of the patient, NONE, (num_messages, 2)."""
+        """Role of the marker next to each noun: 0 agent, 1 patient, or NONE, (num_messages, 2)."""
         is_word = np.zeros(self.num_symbols + 1, dtype=bool)
         is_word[words] = True
         is_word[NONE] = True  # the end of a message
@@ -247,20 +247,20 @@ class _Reading:
         counts = np.stack([
             np.bincount(column[column >= 0], minlength=self.num_symbols) for column in symbols.T
         ])  # fmt: skip
-        role = np.append(counts.argmax(0), NONE)  # of each symbol, and of none
+        role = np.append(counts.argmax(0), NONE)  # of each symbol, and of NONE
         roles: NDArray[np.int64] = role[symbols]
         return roles
 
 
 def _events(corpus: Corpus, own: WordOrderOptions) -> Ints | str:
-    """Agent, patient and, if there is one, action of each message, or the reason why there are none."""
+    """Agent, patient and, if any, action of each message, or the reason why there are none."""
     if corpus.meanings is None:
         return corpus.why_no_meanings
     meanings = flat(corpus.meanings)
     if not has_attributes(meanings):
         return "features are not attribute values"
     if meanings.shape[1] < 2:
-        return "meanings of fewer than two attributes"
+        return "fewer than two attributes"
     names, columns = corpus.attribute_names, []
     for place, role in enumerate(ROLES):
         named = getattr(own, role)
@@ -273,25 +273,25 @@ def _events(corpus: Corpus, own: WordOrderOptions) -> Ints | str:
         else:
             return f"no attribute {named}"
     chosen = meanings[:, columns]
-    if chosen.dtype.kind in "US":  # one number for an entity, whether it is agent or patient
+    if chosen.dtype.kind in "US":  # one number per entity, in both roles
         chosen = np.unique(chosen, return_inverse=True)[1].reshape(chosen.shape)
     return chosen.astype(np.int64)
 
 
 def _place(table: Ints, words: Ints) -> Ints:
-    """The first place of a word in each message, or NONE, (num_messages,)."""
+    """First position of a word in each message, or NONE, (num_messages,)."""
     is_there = (table == words[:, None]) & (words[:, None] != NONE)
     return np.where(is_there.any(1), is_there.argmax(1), NONE)
 
 
 def _conditional(first: NDArray[np.bool_], cues: Ints, bound: int) -> float:
-    """H(first | cues) in bits."""
+    """Conditional entropy H(first | cues) in bits."""
     joint = entropy(np.bincount(2 * cues + first, minlength=2 * bound))
     return float(np.clip(joint - entropy(np.bincount(cues, minlength=bound)), 0.0, 1.0))
 
 
 def _order_name(code: int) -> str:
-    """An order such as `sov`, of its code in `_Reading.read`."""
+    """Name of an order, such as `sov`, from its code in `_Reading.read`."""
     is_first, verb = divmod(code, 4)
     nouns = "so" if is_first else "os"
     return nouns if verb == 3 else nouns[:verb] + "v" + nouns[verb:]

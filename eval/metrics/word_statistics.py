@@ -34,7 +34,7 @@ from ecsuite.runtime.ragged import Ragged
 _NOISE = 1e-9
 """Increases below this, in bits, are rounding errors."""
 _SMALL_TABLE, _MAX_TABLE = 1 << 16, 1 << 25
-"""Entries of a table of substrings: those that are faster than sorting, however few they are, and most."""
+"""Table entries of substrings: up to the first, a table is always used; above the second, sorting."""
 
 
 def boundaries(messages: Ragged, *thresholds: float) -> list[NDArray[np.bool_]]:
@@ -45,8 +45,7 @@ def boundaries(messages: Ragged, *thresholds: float) -> list[NDArray[np.bool_]]:
     i < j - 1, h(x_i … x_j-1) - h(x_i … x_j-2) exceeds the threshold. All starts and all lengths are used; a substring
     that occurs once has entropy 0, so longer substrings from the same start need not be considered.
 
-    While a corpus is scored, messages that were segmented before are not segmented again: several metrics segment the
-    same shuffles and half-samples.
+    While a corpus is scored, segmentations are cached: several metrics segment the same permutations and half-samples.
 
     Args:
         messages: Messages without EOS, with dense ids.
@@ -75,7 +74,7 @@ def _digest(messages: Ragged) -> bytes:
 
 
 def _boundaries_of_draws(draws: Sequence[Ragged], threshold: float) -> NDArray[np.bool_]:
-    """`boundaries` of several draws, each for itself, end to end; those that are not there yet are found together."""
+    """Boundaries of several draws, each segmented alone, concatenated; draws not in the cache are computed together."""
     if len(draws) == 1:
         return boundaries(draws[0], threshold)[0]
     cached: dict[tuple[bytes, float], NDArray[np.uint8]] | None = cached_by(boundaries, dict)
@@ -101,7 +100,7 @@ def _joined(draws: Sequence[Ragged]) -> tuple[Ragged, Ints]:
 
 
 def _boundaries(draws: Sequence[Ragged], thresholds: Sequence[float]) -> list[NDArray[np.bool_]]:
-    """Boundaries of several draws end to end, in each of which substrings are counted for themselves."""
+    """Boundaries of several draws, concatenated; substrings are counted within each draw."""
     messages, ends = _joined(draws)
     values, num_symbols = messages.values, int(messages.values.max(initial=0)) + 1
     begins = [np.zeros(len(values), bool) for _ in thresholds]
@@ -144,7 +143,7 @@ def _boundaries(draws: Sequence[Ragged], thresholds: Sequence[float]) -> list[ND
         num_substrings = int(recurs.sum())
         number[present[recurs]] = np.arange(num_substrings)
         longer, filled = np.empty(len(start), np.min_scalar_type(num_substrings)), 0
-        for block in blocks:  # what goes on takes the places of what came before it, which limits memory
+        for block in blocks:  # overwrites earlier entries in place, which limits memory
             own = number[codes_in(block)]
             goes_on = np.flatnonzero((own >= 0) & (left[block] > width))
             place = slice(filled, filled + len(goes_on))
@@ -157,7 +156,7 @@ def _boundaries(draws: Sequence[Ragged], thresholds: Sequence[float]) -> list[ND
 
 
 def _starts(messages: Ragged) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The places of symbols that others follow in their message, and how many do, in the smallest types."""
+    """Indices of symbols with a successor in their message, and the number of successors, in the smallest types."""
     place = index_type(len(messages.values))
     narrow = np.min_scalar_type(int(messages.lengths.max(initial=0)))
     starts, lefts = [np.zeros(0, place)], [np.zeros(0, narrow)]
@@ -172,7 +171,7 @@ def _starts(messages: Ragged) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _block(bound: int) -> int:
-    """Substrings that are looked at once, with a table of so many entries."""
+    """Number of substrings in a block, for a table of `bound` entries."""
     return max(1 << 18, bound // 2)
 
 
@@ -184,7 +183,7 @@ def segments(messages: Ragged, begins: NDArray[np.bool_]) -> Ragged:
         begins: The result of `boundaries`.
     """
     starts = begins.copy()
-    starts[messages.offsets[: np.searchsorted(messages.offsets, len(starts))]] = True  # but those at the end
+    starts[messages.offsets[: np.searchsorted(messages.offsets, len(starts))]] = True  # but not at the end
     return Ragged(messages.values, np.append(np.flatnonzero(starts), len(starts)))
 
 
@@ -200,7 +199,7 @@ def segmented(corpus: Corpus, threshold: float) -> Corpus:
 
 
 def _branching(substring: Ints, count: Ints, num_substrings: int) -> NDArray[np.float64]:
-    """Branching entropy of each substring in bits, from the substring and the count of each continuation."""
+    """Branching entropy in bits of each substring, from the count of each (substring, next symbol) pair."""
     total = np.bincount(substring, count, num_substrings)
     spent = np.bincount(substring, count * np.log2(count), num_substrings)
     return np.log2(np.maximum(total, 1)) - spent / np.maximum(total, 1)
@@ -211,7 +210,7 @@ THRESHOLD = 0.8
 OTHER_THRESHOLDS = (0.0, 0.4, 1.2)
 """Further thresholds reported in the details, as the number of boundaries depends strongly on the threshold."""
 LEVELS = 24
-"""Table entries per symbol that one segmentation counts, measured as a mean over several languages."""
+"""Table entries per symbol that a segmentation counts, the mean over several measured languages."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -238,7 +237,7 @@ HAS = Traits(
     details={
         "segments": "different segments",
         "segment_length": "mean symbols of a segment",
-        "shuffled": "the same with shuffled symbols",
+        "shuffled": "means with shuffled symbols",
     },
 )
 
@@ -252,9 +251,9 @@ def has(corpus: Corpus, options: Options, own: HasOptions = HasOptions()) -> lis
     occurrences. Range 0 to the message length minus 2. It measures whether messages have word-like parts, not whether
     these have meanings, and can be interpreted only relative to the control.
 
-    The control and the null distribution: the symbols of the whole corpus shuffled over all positions, which keeps
-    lengths and frequencies and removes any words; `shuffled` has the means of its figures. The p-value is two-sided,
-    as of all metrics. Each boundary depends on all messages, so the values hold for corpora of this size.
+    The control and the null distribution: the symbols of the whole corpus shuffled over all positions, which preserves
+    lengths and frequencies and removes any words; `shuffled` has the mean figures. The p-value is two-sided, as for all
+    metrics. Each boundary depends on all messages, so the values hold for corpora of this size.
 
     Undefined if every message is empty; 0 if no message has three symbols.
     """
@@ -297,19 +296,19 @@ def has(corpus: Corpus, options: Options, own: HasOptions = HasOptions()) -> lis
 
 
 def _level(found: Uncertainty) -> float:
-    """The mean of shuffles, which all have the figures of segments."""
+    """Mean over shuffles, which always have a chance level."""
     assert found.chance is not None
     return found.chance.level
 
 
 def shuffle_symbols(messages: Ragged, rows: Ints, rng: np.random.Generator) -> Ragged:
-    """Messages of the lengths of some, by their ascending rows, with the symbols of these in random order."""
+    """Messages with the lengths of the given ascending rows, and their symbols in random order."""
     some = messages if len(rows) == len(messages) else messages.take(rows)
     return Ragged(rng.permutation(some.values), some.offsets)
 
 
 def _draws_of(messages: Ragged, figures: Callable[[list[Ragged]], Floats]) -> dict[str, Any]:
-    """Arguments of `resample`: the figures of some of the messages, and those of shuffled symbols."""
+    """Arguments of `resample`: figures of subsets of the messages, and of shuffled symbols."""
     of_draws = in_batches(figures, len(messages.values))
     return {
         "of_pairings": lambda pairings: of_draws(messages.take(rows) for rows, _ in pairings),
@@ -322,7 +321,7 @@ def _figures(draws: Sequence[Ragged], begins: NDArray[np.bool_]) -> Floats:
 
     Args:
         draws: Messages.
-        begins: Where segments begin, in all draws end to end.
+        begins: Whether a segment begins at each symbol, all draws concatenated.
 
     Returns:
         Shape (num_draws, 3).
@@ -342,7 +341,7 @@ def _figures(draws: Sequence[Ragged], begins: NDArray[np.bool_]) -> Floats:
 
 
 def _labels_in_draws(units: Ragged, draw: Labels) -> Labels:
-    """The number of each unit among the different ones of its draw, which begin after those of the draw before."""
+    """Number each distinct unit within its draw; numbers of a draw begin after the numbers of the draw before."""
     label = row_labels(units)
     if not len(draw) or draw[0] == draw[-1]:
         return label
@@ -352,7 +351,7 @@ def _labels_in_draws(units: Ragged, draw: Labels) -> Labels:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ZlaOptions:
-    """How units are found, and what of them is correlated."""
+    """How messages are cut into units, and how frequency and length are correlated."""
 
     threshold: Annotated[float, Meta(ge=0, le=64)] = THRESHOLD
     """Increase of the branching entropy, in bits, above which a segment ends."""
@@ -370,7 +369,7 @@ ZLA_MESSAGES = Traits(
     version=2,
     bounds=(-1.0, 1.0),
     chance="shuffled symbols",
-    depends_on_size="more messages recur, and more different ones are counted",
+    depends_on_size="larger corpora have more distinct messages and more that recur",
     shares="segments",
     options=ZlaOptions,
 )
@@ -392,8 +391,8 @@ def zla(corpus: Corpus, options: Options, own: ZlaOptions = ZlaOptions()) -> lis
     (`zla_segments`). Range -1 to 1; below 0 if frequent units are short, as in human languages.
 
     Random symbols also follow the law, since long random strings rarely recur. So for the null distribution the symbols
-    of the corpus are shuffled over all positions, with the message lengths kept, and segmented again. The p-value is
-    two-sided, as of all metrics. Undefined if all units have the same length or the same frequency.
+    of the corpus are shuffled over all positions, with message lengths unchanged, and segmented again. The p-value is
+    two-sided, as for all metrics. Undefined if all units have the same length or the same frequency.
     """
     content, _ = dense_content(corpus)
     how = {} if own.correlation == "spearman" else {"corr": own.correlation}
@@ -435,11 +434,11 @@ def zla(corpus: Corpus, options: Options, own: ZlaOptions = ZlaOptions()) -> lis
 def _correlations(
     units: Ragged, draw: Labels, num_draws: int, kind: Literal["spearman", "pearson"]
 ) -> list[float]:
-    """The correlation of frequency and length over the distinct units of each draw; NaN if either is constant.
+    """Correlation of frequency and length over the distinct units of each draw; NaN if either is constant.
 
     Args:
         units: Messages or segments.
-        draw: The draw of each, ascending, (num_units,).
+        draw: The draw of each unit, ascending, (num_units,).
         num_draws: Number of draws.
         kind: The correlation.
     """
@@ -503,13 +502,12 @@ def elcc(corpus: Corpus, options: Options) -> list[Score]:
     With H1 and H2 the plug-in entropies of symbols and of pairs of adjacent symbols, T symbols, L lines and V distinct
     symbols: normalized entropy is H1 / log2 V, conditional entropy H2 - H1, entropy per line H1 T / L. An EOS token is
     present if all lines end with the same symbol and no other symbol follows its first occurrence in a line; padding
-    means that it also pads all lines to the same length. The standard deviation is that of a population (divisor L);
-    pairs do not cross lines; empty messages are left out, as in the collection. The details of the entropies have the
-    same with estimates that have less bias (`chao_shen`, see `contingency.chao_shen`).
+    means that it also pads all lines to the same length. The standard deviation is of a population (divisor L); pairs
+    do not cross lines; empty messages are left out, as in the collection. The details of the entropies have estimates
+    with less bias (`chao_shen`, see `contingency.chao_shen`).
 
-    Where the corpus has an EOS, nothing after the first one in a message is counted; only `EoS Padding` is about what
-    stands there. The collection counts padding as symbols: its figures are those of a corpus that was read with no EOS
-    (`--eos none`).
+    If the corpus has an EOS, symbols after the first EOS of a message count for `EoS Padding` only. The collection
+    counts padding as symbols: read the corpus with no EOS to get its figures (`--eos none`).
 
     Returns:
         Thirteen scores, named and ordered as in the collection.
@@ -529,7 +527,7 @@ def elcc(corpus: Corpus, options: Options) -> list[Score]:
 
 
 def _measure(messages: Ragged) -> tuple[dict[str, float | int | bool | str], dict[str, float]]:
-    """The measures of a corpus, a string being the reason why one is undefined; and the entropies with less bias."""
+    """Measures of a corpus, with a string as the reason for an undefined one; and entropies with less bias."""
     lengths = messages.lengths
     has_empty = not lengths.all()
     if has_empty:
@@ -549,7 +547,7 @@ def _measure(messages: Ragged) -> tuple[dict[str, float | int | bool | str], dic
         counts.add(tokens)
         is_last = np.zeros(len(tokens), bool)
         is_last[block.offsets[1:][np.diff(block.offsets) > 0] - 1] = True
-        inner = ~is_last[:-1]  # where the next token is in the same line
+        inner = ~is_last[:-1]  # the next token is in the same line
         pair_counts.add((tokens[:-1] * num_types + tokens[1:])[inner])
         is_eos = tokens == last
         eos_present &= bool(is_eos[is_last].all()) and not bool((inner & is_eos[:-1] & ~is_eos[1:]).any())

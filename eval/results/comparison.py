@@ -1,17 +1,17 @@
-"""Comparison of samples: every command that asks whether two sources differ calls `Results.compare`.
+"""Comparison of samples: every command that compares sources calls `Results.compare`.
 
 One rule for all scores and commands:
 
-- *Size.* A score that depends on the number of messages is compared at one size, that of the smallest corpus; larger
-  ones are drawn from (`equal_sizes`), and the values that are shown are those at this size.
-- *Test.* Samples of several seeds are compared by Welch's t test, over the blocks of settings that both have where
-  settings are averaged over. Runs are pairs only where they share something besides the number of a seed: the random
-  split of held-out objects, or the trained agents (Student's paired t test). Two corpora are compared by the intervals
-  of their scores, which show how a score varies with another corpus of the same language, not with another seed.
-- *Censoring.* A value at a bound, such as an accuracy of 1 or the time of a run that was stopped, bounds the true one:
-  a difference that rests on such values is concluded only where the true ones would enlarge it, else it is unknown.
+- *Size.* A score that depends on the number of messages is compared at the size of the smallest corpus; larger corpora
+  are subsampled (`equal_sizes`), and the values shown are the values at this size.
+- *Test.* Samples of several seeds are compared by Welch's t test, within blocks of settings that both have if settings
+  are averaged over. Runs are paired (Student's paired t test) only if they share more than the number of a seed: the
+  random split of held-out objects, or the trained agents. Two corpora are compared by the intervals of their scores,
+  which show the variation over other corpora of the same language, not over seeds.
+- *Censoring.* A value at a bound, such as an accuracy of 1 or the time of a run that was stopped, bounds the true
+  value: a difference of such values leads to a conclusion only if the true values would enlarge it.
 - *Family.* p-values are corrected by Holm's procedure for all differences of one comparison: all pairs (or all others
-  with a baseline) in all scores that were asked for.
+  with a baseline) in all requested scores.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -55,7 +55,7 @@ from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.runtime.errors import ConfigError, look_up
 
 HELD_OUT = "world.held_out"
-"""The share of objects that is held out at random, by the seed of the run."""
+"""Setting with the share of objects that is held out at random, by the seed of the run."""
 _WORDS = {"v": "version"}
 """Readable names of signature parts."""
 
@@ -64,22 +64,22 @@ Pairs = Callable[[Sequence[Sample]], Sequence[tuple[Sample, Sample]]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ComparedScore:
-    """One score of all sources."""
+    """One score of all sources, compared."""
 
     name: str
     """Name of the score."""
     direction: Direction | None
-    """Better direction; None: neither, or unknown."""
+    """The better direction; None: neither, or unknown."""
     samples: Mapping[str, Sample]
-    """Samples by source, in the order in which they were given, at the size at which they are compared."""
+    """Samples by source, in the given order, at the size of the comparison."""
     baseline: Sample | None
-    """The sample that all others are compared with; None: each pair is compared."""
+    """The sample that all others are compared with; None: all pairs are compared."""
     differences: tuple[Difference, ...]
-    """Differences of pairs; none if no pair is comparable."""
+    """Differences of pairs; empty if no pair is comparable."""
     size: int | None = None
-    """Messages that were drawn from each larger corpus; None: the corpora are of one size, or it does not matter."""
+    """Number of messages drawn from each larger corpus; None: equal sizes, or the size does not matter."""
     reason: str | None = None
-    """Why sources are not comparable in it: all, or those of another signature than most have."""
+    """Reason why all sources, or sources without the most frequent signature, are not comparable."""
 
     @property
     def ranked(self) -> list[Sample]:
@@ -87,7 +87,7 @@ class ComparedScore:
         return sorted(self.samples.values(), key=lambda sample: (-sample.score, sample.name))
 
     def difference(self, first: str, second: str) -> Difference | None:
-        """The difference of two sources in this order; None if they were not compared."""
+        """Difference of two sources in this order; None if they were not compared."""
         for each in self.differences:
             if (each.source, each.baseline) == (first, second):
                 return each
@@ -109,9 +109,9 @@ class ComparedScore:
         return None
 
     def best(self) -> set[str]:
-        """The source with the best score and those that no test tells apart from it; none if it tells no source apart.
+        """Sources with the best score, or that no test distinguishes from it; empty if it differs from no source.
 
-        Single runs are not among them: nothing is known of their noise between seeds.
+        Single runs are left out, as their noise between seeds is unknown.
         """
         names = [name for name, each in self.samples.items() if not (each.is_run and len(each.seeds) == 1)]
         if self.direction is None or len(names) < 2:
@@ -133,10 +133,10 @@ class ComparedScore:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
-    """Sources compared in one score or several."""
+    """Sources compared in one or several scores."""
 
     sources: tuple[str, ...]
-    """Names of the sources, in the order in which they were given."""
+    """Names of the sources, in the given order."""
     scores: tuple[ComparedScore, ...]
     """The scores, in the order of tables."""
     left_out: Mapping[str, str]
@@ -151,7 +151,7 @@ class Comparison:
 
     @property
     def num_comparisons(self) -> int:
-        """Number of differences for which Holm's correction was made."""
+        """Number of differences in Holm's correction."""
         return sum(each.p_value is not None for score in self.scores for each in score.differences)
 
     def correction_json(self) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class Comparison:
         return {"method": "Holm", "comparisons": self.num_comparisons}
 
     def to_json(self) -> dict[str, Any]:
-        """The comparison as JSON-ready data; of one score that was asked for, see `one_to_json`."""
+        """The comparison as JSON-ready data; for a single requested score, see `one_to_json`."""
         return {
             "sources": list(self.sources),
             "scores": [
@@ -198,7 +198,7 @@ def compare_samples(
     """Compare samples by score; all differences are one family of Holm's correction.
 
     Args:
-        samples: By score.
+        samples: Samples by score.
         baseline: See `Results.compare`.
         sizes: See `Results.compare`.
         pairs: See `Results.compare`.
@@ -274,7 +274,7 @@ def _compared(
 
 
 def _within_common_blocks(samples: Sequence[Sample]) -> tuple[list[Sample], dict[str, str]]:
-    """Samples over the combinations of averaged settings that all have, and reasons of those that share none.
+    """Samples over the combinations of averaged settings that all share, and reasons for samples that share none.
 
     Raises:
         ConfigError: If there is no such combination.
@@ -298,8 +298,8 @@ def difference(first: Sample, second: Sample, at_own_size: Mapping[str, str] | N
 
     Args:
         first: A sample.
-        second: The one that is subtracted.
-        at_own_size: By name, the reason why a sample is not at the size of the others.
+        second: The sample to subtract.
+        at_own_size: Reason, by name, why a sample is not at the size of the others.
     """
     one, other = first.seed_scores, second.seed_scores
     has_seeds = min(len(one), len(other)) > 1
@@ -322,7 +322,7 @@ def difference(first: Sample, second: Sample, at_own_size: Mapping[str, str] | N
             f"{len(one)} and {len(other)} seeds, Welch's t test",
         )
     elif not traits_of(Signature(first.signature).name).has_reliable_interval:
-        basis = "its intervals are too wide" + (
+        basis = "the intervals of this score are too wide" + (
             ": train several seeds" if first.is_run or second.is_run else ""
         )
     elif first.ci95 is not None and second.ci95 is not None:
@@ -337,10 +337,10 @@ def difference(first: Sample, second: Sample, at_own_size: Mapping[str, str] | N
 
 
 def shared_by(first: Sample, second: Sample) -> str:
-    """Name what the runs of two samples share seed by seed besides the number of the seed; empty: nothing.
+    """Name what the runs of two samples share seed by seed, other than the number of the seed; empty: nothing.
 
-    Runs of one world share the objects that a seed holds out at random; runs that differ only in how they are
-    evaluated share their agents.
+    Runs of one world share the objects that a seed holds out at random; runs that differ only in settings of evaluation
+    share their agents.
     """
     if not first.runs or not second.runs or first.seeds != second.seeds:
         return ""
@@ -363,7 +363,7 @@ def shared_by(first: Sample, second: Sample) -> str:
 
 
 def _over_blocks(first: Sample, second: Sample) -> tuple[Difference, str]:
-    """The main effect: the mean over blocks of the difference within a block."""
+    """Main effect: the mean over blocks of the difference within a block."""
     one, other = first.cells, second.cells
     blocks = list(one)
     apart = [float(one[block].mean() - other[block].mean()) for block in blocks]
@@ -383,7 +383,7 @@ def require_comparable(samples: Sequence[Sample]) -> None:
     """Raise an error if samples were measured with different settings.
 
     Raises:
-        ConfigError: If signatures or targets differ; the message names the part or the languages.
+        ConfigError: If signatures or targets differ; the message names the differing part or languages.
     """
     first, *others = samples
     for other in others:
@@ -418,7 +418,7 @@ def _value(parts: Mapping[str, str], key: str) -> str:
 
 
 def choose_baseline(samples: Sequence[Sample], name: str | None) -> Sample | None:
-    """The sample that all others are compared with.
+    """Choose the sample that all others are compared with.
 
     Args:
         samples: All samples.
@@ -433,7 +433,7 @@ def choose_baseline(samples: Sequence[Sample], name: str | None) -> Sample | Non
 
 
 def pairs_of(samples: Sequence[Sample], baseline: Sample | None) -> list[tuple[Sample, Sample]]:
-    """Pairs of samples to compare: each other sample with the baseline, or all pairs."""
+    """Pairs of samples to compare: the baseline with each other sample, or all pairs."""
     if baseline is None:
         return list(combinations(samples, 2))
     return [(each, baseline) for each in samples if each is not baseline]
@@ -441,22 +441,22 @@ def pairs_of(samples: Sequence[Sample], baseline: Sample | None) -> list[tuple[S
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Combination:
-    """A combination of settings."""
+    """Combination of settings, as a row of a table."""
 
     name: str
-    """Its name in the comparison."""
+    """Name of the combination in the comparison."""
     settings: tuple[Any, ...]
-    """The values of the table's keys."""
+    """Values of the table's keys."""
     num_runs: int
     """Runs whose figures are in the means."""
     num_failed: int
     """Runs that failed."""
     num_incomplete: int
-    """Runs that were ended by the clock, by a stop, or by pruning, or have not ended, and are not in the means."""
+    """Runs that were ended by the clock, a stop or pruning, or are unfinished, and are not in the means."""
     cells: tuple[Estimate, ...]
-    """One per figure of the table."""
+    """Estimates, one per figure of the table."""
     formed: FormedProtocols | None = None
-    """Number of its runs that formed a protocol; None: not known of any."""
+    """Number of its runs that formed a protocol; None: unknown for all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -470,7 +470,7 @@ class Means:
     rows: tuple[Combination, ...]
     """The rows, in the order of the runs."""
     comparison: Comparison | None
-    """The rows compared; None if nothing is comparable."""
+    """Comparison of the rows; None if nothing is comparable."""
     sources: tuple[Source, ...]
     """The runs of all rows."""
 

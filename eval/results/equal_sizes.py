@@ -1,9 +1,9 @@
-"""Scores whose value depends on the number of messages, at one size: the larger corpus is drawn from.
+"""Comparison at equal sizes: scores that depend on the number of messages are computed on subsamples of larger corpora.
 
-A mean over draws of n rows (messages with their meanings) without replacement is a U-statistic of the corpus: Hoeffding
-(1948), "A class of statistics with asymptotically normal distribution", Annals of Mathematical Statistics 19. For
-smooth scores it varies over corpora as the score of all rows does, whose interval is therefore moved to the mean, and
-widened by the error of so many draws.
+A mean over subsamples of n rows (messages with their meanings) without replacement is a U-statistic of the corpus:
+Hoeffding (1948), "A class of statistics with asymptotically normal distribution", Annals of Mathematical Statistics 19.
+For smooth scores it varies over corpora as the score of all rows does, so the score's interval is moved to the mean,
+and widened by the error from the number of subsamples.
 """
 
 import math
@@ -25,19 +25,19 @@ from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
 NUM_DRAWS = 50
-"""Draws from the larger corpus."""
+"""Number of subsamples of a larger corpus."""
 SEED = 0
-"""Seed of the draws; the same rows are drawn for every score."""
+"""Seed of the subsamples; all scores use the same rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EqualSizes:
-    """Scores at a smaller number of messages; each corpus is read once, each metric computed once at a size."""
+    """Scores at a smaller number of messages; each corpus is read once, and each metric computed once per size."""
 
     may_draw: bool = True
-    """Whether corpora may be read; else scores of unequal sizes are not comparable."""
+    """Whether corpora may be read; otherwise scores of unequal sizes are not comparable."""
     progress: Callable[[str, float, float], None] = lambda *_: None
-    """Called as `progress(label, done, total)` for the draws from one corpus."""
+    """Called as `progress(label, done, total)` for the subsamples of a corpus."""
     corpora: dict[Messages, Corpus] = field(default_factory=dict)
     """Cache of loaded corpora."""
     means: dict[tuple[Messages, str, int], Mapping[str, Estimate]] = field(default_factory=dict)
@@ -47,16 +47,16 @@ class EqualSizes:
         """Samples at the size of the smallest of their corpora.
 
         Args:
-            samples: Of one score.
-            metric: Its name.
+            samples: Samples of one score.
+            metric: Name of the score.
 
         Returns:
-            The samples in the same order, and by name the reason why a sample is left at its own size.
+            The samples in the same order, and the reasons, by name, why samples stay at their own size.
 
         Raises:
             ConfigError: If corpora may not be read.
         """
-        if traits_of(metric).question == "sizes":  # which a draw would only repeat
+        if traits_of(metric).question == "sizes":  # a subsample would only have the smaller size
             return list(samples), {}
         if not self.may_draw:
             raise ConfigError(
@@ -79,13 +79,12 @@ class EqualSizes:
     @staticmethod
     def _size(text: str | None) -> int:
         if text is None:
-            raise ConfigError("it has no number of messages in its signature: score it again")
+            raise ConfigError("its signature has no number of messages: score it again")
         if not text.isdecimal():
             raise ConfigError(f"its sizes differ ({text})")
         return int(text)
 
     def _at(self, result: Sample, metric: str, size: int) -> Sample:
-        """Sample with its scores at a size."""
         if all(self._size(text) == size for text in result.sizes):
             return result
         if traits_of(metric).trains:
@@ -104,20 +103,19 @@ class EqualSizes:
     def _mean(
         self, result: Sample, messages: Messages | None, metric: str, size: int, value: float
     ) -> Estimate:
-        """The mean of a score over draws from a corpus."""
         corpus = self._corpus(result.name, messages)
         assert messages is not None
         parts = self._parts(corpus, metric)
         if any(map(is_exhaustive, map(corpus.take, parts))):
             raise ConfigError(
-                f"{result.name} says each meaning of its world once, so its size is that of the world"
+                f"{result.name} has each meaning of its world once, so its size is the size of the world"
             )
         name = METRIC_OF[metric.partition(",")[0]] + "".join(metric.partition(",")[1:])
         key = messages, name, size
         if key not in self.means:
             whole = self._scores(corpus, name)
             if not math.isclose(whole.get(metric, math.nan), value, rel_tol=1e-9, abs_tol=1e-12):
-                raise ConfigError(f"{result.name}: {messages.path} no longer is what was scored")
+                raise ConfigError(f"{result.name}: {messages.path} has changed since it was scored")
             draws = [self._draw(corpus, parts, name, size, draw) for draw in range(NUM_DRAWS)]
             self.means[key] = {score: mean_of([draw.get(score) for draw in draws]) for score in whole}
         mean = self.means[key][metric]
@@ -127,7 +125,7 @@ class EqualSizes:
 
     @staticmethod
     def _parts(corpus: Corpus, metric: str) -> list[Ints]:
-        """The rows of each speaker, where a metric scores each alone; else all rows."""
+        """Rows of each speaker, if a metric scores each alone; otherwise all rows."""
         speakers = speakers_of(corpus)
         if len(speakers) < 2 or traits_of(metric).is_of_all_speakers:
             return [np.arange(len(corpus.messages))]
@@ -136,7 +134,7 @@ class EqualSizes:
     def _draw(
         self, corpus: Corpus, parts: Sequence[Ints], name: str, size: int, draw: int
     ) -> dict[str, float]:
-        """The scores of rows that are drawn without replacement, of each part so many."""
+        """Scores of rows that are drawn without replacement, `size` rows per part."""
         self.progress(f"{name} at {size:,} messages", draw, NUM_DRAWS)
         rng = np.random.default_rng([SEED, draw])
         rows = np.concatenate([rng.permutation(part)[:size] for part in parts])
@@ -149,19 +147,18 @@ class EqualSizes:
         return {score.name: float(score.value) for score in scores if score.value is not None}
 
     def _corpus(self, name: str, messages: Messages | None) -> Corpus:
-        """Corpus of a source, from the cache or read."""
         if messages is None or not (messages in self.corpora or messages.path.exists()):
-            raise ConfigError(f"the corpus of {name} is not there, so it can't be drawn from")
+            raise ConfigError(f"the corpus of {name} is missing, so it can't be subsampled")
         if messages not in self.corpora:
             try:
                 self.corpora[messages] = messages.read()
             except (ConfigError, CorpusError) as error:
-                raise ConfigError(f"the corpus of {name} can't be drawn from: {error}") from None
+                raise ConfigError(f"the corpus of {name} can't be subsampled: {error}") from None
         return self.corpora[messages]
 
 
 def mean_of(values: Sequence[float | None]) -> Estimate:
-    """The mean of the scores of draws, with its interval of so many draws; undefined if a draw is."""
+    """Mean of the scores of subsamples with its interval; undefined if one of them is."""
     scores = np.array([math.nan if value is None else value for value in values])
     mean, error = float(scores.mean()), float(scores.std(ddof=1)) / math.sqrt(len(scores))
     if math.isnan(mean):
@@ -171,14 +168,14 @@ def mean_of(values: Sequence[float | None]) -> Estimate:
 
 
 def moved(interval: Interval, value: float, mean: Estimate) -> Interval:
-    """The interval of a value as that of the mean of draws, wider by the error of the draws."""
+    """Interval of a value, moved to the mean over subsamples and widened by its error."""
     assert mean.mean is not None and mean.half_width is not None
     below, above = (math.hypot(abs(bound - value), mean.half_width) for bound in interval)
     return mean.mean - below, mean.mean + above
 
 
 def is_exhaustive(corpus: Corpus) -> bool:
-    """Whether a corpus has each combination of the values of its attributes, and each once."""
+    """Whether a corpus has every combination of its attribute values exactly once."""
     if corpus.meanings is None or not has_attributes(corpus.meanings):
         return False
     values = flat(corpus.meanings)

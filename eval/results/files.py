@@ -29,17 +29,17 @@ from ecsuite.runtime.errors import ConfigError, CorpusError
 FILES = (SCORES, "results.json")
 """Names of scores files, searched for in folders and their subfolders."""
 XFERBENCH = "xferbench"
-"""The score of a `results.json` with the keys of its authors' program, `score` and `by_target`."""
+"""Name of the score in a `results.json` of the authors' program, which has the keys `score` and `by_target`."""
 OTHER_SIZES = ("min_length", "max_length", "vocab_size")
 """Sizes of a corpus whose names do not begin with num_."""
 NOT_SCORES = ("seed", "format")
-"""Numbers beside the score in the JSON of a command."""
+"""Numbers in the JSON of a command that are not scores."""
 NOT_MEASURES = ("step", "num_steps", "epoch", "best_step", "evaluations_since_best")
-"""Numbers in the metadata of a training that are no measures."""
+"""Numbers in the metadata of a training that are not measures."""
 SEED = "training.seed"
-"""Setting over which rows of tables are means."""
+"""Setting that the rows of tables average over."""
 NOT_FINITE = re.compile(r"(?:is|are|was) not finite|the loss is -?(?:nan|inf)")
-"""Pattern of failure messages of trainings that diverged."""
+"""Pattern of failure messages of diverged trainings."""
 
 
 class _Run(msgspec.Struct):
@@ -58,7 +58,7 @@ class _Sweep(msgspec.Struct):
 
 
 def sources_at(place: Path) -> list[Source]:
-    """Read the sources at a path; settings are all of a run folder, and the varied ones of a sweep.
+    """Read the sources at a path; a run folder has all its settings, a run of a sweep the varied ones.
 
     Raises:
         ConfigError: See `Results.read`.
@@ -77,14 +77,14 @@ def sources_at(place: Path) -> list[Source]:
 
 
 def has_scores(path: Path, metrics: Collection[str] = ()) -> bool:
-    """Whether a path has scores to compare; otherwise it is that of a corpus or a run which is to be scored.
+    """Whether a path has scores to compare; otherwise it is a corpus or a run, which needs scoring.
 
     Args:
         path: File or folder.
-        metrics: Names of scores and measures that a folder of one run or corpus has to have.
+        metrics: Names of scores and measures that a folder of one run or corpus must have.
 
     Raises:
-        ConfigError: If there is nothing.
+        ConfigError: If nothing is at the path.
     """
     if not path.exists():
         raise ConfigError(f"{path}: no such file or folder of results")
@@ -99,19 +99,19 @@ def has_scores(path: Path, metrics: Collection[str] = ()) -> bool:
         return True
     if RunFolder(path).corpus.is_file():
         return False
-    files = [file for file in sorted(path.glob("*.json")) if file.is_file()]  # as where it was pulled
+    files = [file for file in sorted(path.glob("*.json")) if file.is_file()]  # as in a pulled repository
     found = [source for file in files for source in sources_of(file, read_json(file))]
     return any(record.signature for source in found for record in source.records)
 
 
 def sweep_file(place: Path) -> Path | None:
-    """Path of sweep.json, given as such or by its folder; None if there is none."""
+    """Path of sweep.json, from its own path or its folder; None if there is none."""
     file = place if place.name == SWEEP else place / SWEEP
     return file if file.is_file() else None
 
 
 def _in_folder(folder: Path) -> list[Source]:
-    """Read the runs, sweeps and scores of a folder and its subfolders; where there are none, its corpora."""
+    """Read the runs, sweeps and scores of a folder and its subfolders; without any, its corpora."""
     sources: list[Source] = []
     for top, folders, files in os.walk(folder):
         place = Path(top)
@@ -143,12 +143,12 @@ def _in_folder(folder: Path) -> list[Source]:
         source
         for file in sorted(folder.glob("*.json"))
         for source in sources_of(file, read_json(file))
-        if source.records  # other JSON, such as the croissant.json of what was pulled, has none
+        if source.records  # other JSON has none, such as croissant.json in a pulled repository
     ]
     if not corpora and not scores:
         require_no_answers(folder)
         raise ConfigError(
-            f"{folder}: no run, corpus or scores in it: expected a folder of `ecsuite sweep`, `train-game` or "
+            f"{folder}: no run, corpus or scores: expected a folder of `ecsuite sweep`, `train-game` or "
             "`grammar`, a corpus, or a file of `ecsuite score --out`"
         )
     return [*map(_corpus_source, corpora), *scores]
@@ -159,11 +159,11 @@ def run_source(folder: Path, scores: Any = None) -> Source:
 
     Args:
         folder: The run folder.
-        scores: Its scores, as in a file of these; None: those that it keeps.
+        scores: Its scores, as in a scores file; None: the scores in the folder.
 
     Raises:
-        ConfigError: If a file of it can't be read.
-        DamagedError: If one was changed.
+        ConfigError: If one of its files can't be read.
+        DamagedError: If one of its files was changed.
     """
     file = folder / FILES[0]
     [scored] = sources_of(file, read_scores(file) if scores is None else scores)
@@ -194,25 +194,25 @@ def run_source(folder: Path, scores: Any = None) -> Source:
 
 
 def _of_sweep(file: Path) -> list[Source]:
-    """Read the runs of a sweep file; run folders that were moved with it are found beside it."""
+    """Read the runs of a sweep file; run folders that were moved with it are searched next to it."""
     tree = read_json(file)
     try:
         return sweep_sources(without_format("result", tree, file), file)
     except (msgspec.ValidationError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(f"{file}: not the file of a sweep: {error}") from None
+        raise ConfigError(f"{file}: not a sweep file: {error}") from None
 
 
 def sweep_sources(sweep: Mapping[str, Any], file: Path) -> list[Source]:
-    """Sources of the runs of a sweep, from its JSON, with scores that were added to their folders later.
+    """Sources of the runs of a sweep, from its JSON, including scores that were added to their folders later.
 
     Args:
-        sweep: As of `Sweep.to_json`.
-        file: Where it is or would be.
+        sweep: The JSON, as from `Sweep.to_json`.
+        file: Its actual or intended path.
     """
     content = msgspec.convert(sweep, _Sweep)
     sources = []
     for run in content.runs:
-        # That beside the file first: a copy of a sweep is read, and not what it is a copy of.
+        # Folders next to the file come first, so that a copied sweep reads its own runs, and not the originals.
         places = (file.parent / "runs" / Path(run.folder).name, Path(run.folder))
         folder = next((place for place in places if place.is_dir()), None)
         later = read_scores(folder / FILES[0]).get("scores", []) if folder is not None else []
@@ -247,23 +247,22 @@ def sweep_sources(sweep: Mapping[str, Any], file: Path) -> list[Source]:
 
 
 def _corpus_source(place: Path) -> Source:
-    """Source of a corpus without scores."""
     folder = place if place.is_dir() else place.parent if place.name == CORPUS else None
     name = place.resolve().name if folder is None else folder.resolve().name
     return Source(name=name, file=place, folder=folder, corpus=place)
 
 
 def sources_of(file: Path, data: Any) -> list[Source]:
-    """The sources of a file of scores.
+    """Read the sources of a scores file.
 
     Args:
-        file: Where it is or would be; errors name it.
-        data: Its content: of `ecsuite score` for one corpus or several, or with `name` and numbers, as of `ecsuite
+        file: Its actual or intended path, named in errors.
+        data: Its content: from `ecsuite score` for one corpus or several, or with `name` and numbers, as from `ecsuite
             translate`, or with the keys of the authors' program for XferBench, `by_target`.
 
     Raises:
-        ConfigError: If a score of it is none, with its place.
-        FormatError: If a newer version wrote it.
+        ConfigError: If a score is not valid, with its position.
+        FormatError: If a newer version of ecsuite wrote it.
     """
     if not isinstance(data, dict):
         return [Source(name=name_of_file(file), file=file)]
@@ -301,7 +300,7 @@ def sources_of(file: Path, data: Any) -> list[Source]:
 
 
 def run_seed_and_group(folder: Path) -> tuple[str, int, str] | None:
-    """The name of the game of a run folder, its seed, and what is equal of runs that differ only in it."""
+    """Name of the game of a run folder, its seed, and an identifier shared by runs that differ only in the seed."""
     run = RunFolder(folder)
     metadata = read_json(run.metadata) if run.metadata.is_file() else None
     config = metadata.get("config") if isinstance(metadata, dict) else None
@@ -316,7 +315,6 @@ def run_seed_and_group(folder: Path) -> tuple[str, int, str] | None:
 
 
 def _of_member(file: Path, data: Any, index: int) -> Source:
-    """Source of one corpus of a collection."""
     corpus = data.get("corpus") if isinstance(data, dict) else None
     if not isinstance(corpus, dict) or not isinstance(data.get("scores"), list):
         raise ConfigError(f"{file}: corpora[{index}]: expected a `corpus` and its `scores`")
@@ -342,16 +340,16 @@ def _of_member(file: Path, data: Any, index: int) -> Source:
 
 
 def records_of(file: Path, scores: Iterable[Any]) -> list[Score]:
-    """The scores of a file.
+    """Read the scores of a file.
 
     Raises:
-        ConfigError: If a value or an interval is none, with its place.
+        ConfigError: If a value or an interval is not numeric, with its position.
     """
     return [Score.of_json(score, file) for score in scores if isinstance(score, Mapping) and "name" in score]
 
 
 def _other_records(data: Mapping[str, Any]) -> list[Score]:
-    """The numbers of a command's JSON, or the score of another program's XferBench."""
+    """Read the numbers of a command's JSON, or the XferBench score of another program."""
     text = data.get("signature")
     signature = text if isinstance(text, str) else ""
     if "by_target" in data:
@@ -363,10 +361,10 @@ def _other_records(data: Mapping[str, Any]) -> list[Score]:
 
 
 def measure_records(training: Mapping[str, Any]) -> list[Score]:
-    """The measures of the last evaluation of a training, and those of other rounds: `held out accuracy`.
+    """Measures of the last evaluation of a training, including other rounds: `held out accuracy`.
 
     Args:
-        training: Has `measures`, and `extra_evaluations` by rounds.
+        training: Mapping with `measures`, and `extra_evaluations` by rounds.
     """
     by_rounds = {"": training.get("measures", {}), **training.get("extra_evaluations", {})}
     return [
@@ -384,7 +382,7 @@ def measure_records(training: Mapping[str, Any]) -> list[Score]:
 
 
 def sizes_of(corpus: Mapping[str, Any]) -> dict[str, float]:
-    """Sizes of a corpus by name, with the accuracy of its training."""
+    """Sizes of a corpus by name, including the accuracy of its training."""
     sizes = {
         name: float(value)
         for name, value in corpus.items()
@@ -397,13 +395,13 @@ def sizes_of(corpus: Mapping[str, Any]) -> dict[str, float]:
 
 
 def source_name(path: str) -> str:
-    """The name in tables of what is at a path: that of its file, or of the folder of a `corpus.jsonl`."""
+    """Name in tables of a path: the name of the file, or of the folder of a `corpus.jsonl`."""
     parts = PurePath(path)
     return (parts.parent.name if parts.stem == "corpus" else parts.name.split(".")[0]) or parts.stem
 
 
 def name_by_folders(path: str, others: Sequence[str]) -> str | None:
-    """The name of what is at a path with as many of its folders as tell it from others; None if none do."""
+    """Shortest end of a path that distinguishes it from others; None if there is none."""
     own, *of_others = map(_folders, (path, *others))
     for length in range(min(2, len(own)), len(own) + 1):
         if all(own[-length:] != parts[-length:] for parts in of_others):
@@ -412,13 +410,13 @@ def name_by_folders(path: str, others: Sequence[str]) -> str | None:
 
 
 def _folders(path: str) -> tuple[str, ...]:
-    """The parts of a path, without a generic file name."""
+    """Parts of a path, without a generic file name."""
     parts = PurePath(path)
     return parts.parent.parts if parts.stem in ("corpus", "scores", "results") else parts.parts
 
 
 def name_of_file(file: Path) -> str:
-    """The name of a file of scores in tables: that of its folder, or its own if it has one."""
+    """Name of a scores file in tables: the name of its folder, or its own if it is not generic."""
     folder = file.resolve().parent.name
     return folder.removeprefix("xferbench-") if file.name in FILES and folder else file.stem
 
@@ -429,12 +427,12 @@ def plain(name: str) -> str:
 
 
 def group_digest(group: str) -> str:
-    """A short name of a group of runs that differ only in their seeds."""
+    """Short identifier of a group of runs that differ only in their seeds."""
     return hashlib.sha256(group.encode()).hexdigest()[:16]
 
 
 def _name(file: Path, own: Any, corpus: Mapping[str, Any]) -> str:
-    """The name of a source in tables: its own name, or that of its folder or file, and which of its messages it has."""
+    """Name of a source in tables: its own name or the name of its folder or file, and its selection of messages."""
     for name in (own, corpus.get("name")):
         if isinstance(name, str) and name:
             return name
@@ -445,7 +443,7 @@ def _name(file: Path, own: Any, corpus: Mapping[str, Any]) -> str:
 
 
 HOW = ("reading", "where")
-"""Keys of the metadata of a corpus, and of its JSON, that say how its file was read, and which messages it has."""
+"""Keys in the metadata and JSON of a corpus: how its file was read, and which messages were selected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -453,24 +451,24 @@ class Messages:
     """Reference to a corpus: its path, and how it was read."""
 
     path: Path
-    """Their file or folder."""
+    """Path of the file or folder."""
     how: str = ""
-    """How it was read, as JSON text with the keys of `HOW`; empty: without options, all messages."""
+    """Reading options, as JSON text with the keys of `HOW`; empty: no options, all messages."""
 
     def read(self, otherwise: Reading | None = None) -> Corpus:
-        """Read them as they were read when they were scored.
+        """Read the messages as they were read for their scores.
 
         Args:
-            otherwise: How the file is read if the scores do not say it.
+            otherwise: Reading options if the scores do not have them.
 
         Raises:
             ConfigError: If the file needs more memory than is allowed.
-            CorpusError: If it can't be read so.
+            CorpusError: If the file can't be read with these options.
         """
         try:
             known = msgspec.convert(json.loads(self.how or "{}"), _How)
         except msgspec.ValidationError as error:
-            raise CorpusError(f"scores with how their corpus was read: {error}") from None
+            raise CorpusError(f"reading options in the scores of a corpus: {error}") from None
         return read_as(self.path, replace(known.reading or otherwise or Reading(), where=tuple(known.where)))
 
 
@@ -505,8 +503,8 @@ def require_no_other(folder: Path, kind: str, option: str = "--out") -> None:
     """Raise `ConfigError` if an output folder has another type.
 
     Args:
-        folder: The folder, which may not be there yet.
-        kind: Folder type that is to be written, a key of `FOLDER_FILES` or another word.
+        folder: The folder, which may not exist yet.
+        kind: Type of the folder to write, a key of `FOLDER_FILES` or another word.
         option: Command-line option that names the folder.
     """
     known = kind_of_folder(folder)
@@ -531,9 +529,9 @@ def read_scores(file: Path) -> dict[str, Any]:
 
 
 def save_scores(file: Path, data: dict[str, Any], note: Callable[[str], None] = lambda _: None) -> None:
-    """Write scores to the file of a run folder; its scores of the same corpus with other signatures are kept.
+    """Write scores to the file of a run folder; its scores of the same corpus with other signatures stay.
 
-    The file is locked meanwhile, so that of two processes neither loses the other's scores. A file that has these
+    The file is locked meanwhile, so that concurrent processes do not lose each other's scores. A file that has these
     scores already is not touched.
     """
     if file.exists() and file.read_bytes() == _with_scores_of(file, data):
@@ -548,7 +546,7 @@ def save_scores(file: Path, data: dict[str, Any], note: Callable[[str], None] = 
 
 
 def _with_scores_of(file: Path, data: Mapping[str, Any]) -> bytes:
-    """The content of a file of scores with further ones, and those that it has of the same corpus."""
+    """Content of a scores file with new scores, and its older scores of the same corpus."""
     before = read_scores(file)
     try:
         is_same = before["corpus"]["sha256"] == data["corpus"]["sha256"]

@@ -1,4 +1,4 @@
-"""The log of a run: an evaluation a line, each a step with its figures in sections `train`, `valid` and `metrics`."""
+"""The log of a run: one evaluation per line, a step with figures in sections `train`, `valid` and `metrics`."""
 
 import json
 import math
@@ -14,7 +14,7 @@ from ecsuite.games.tasks.directions import measure_bound
 from ecsuite.runtime.errors import ConfigError, unknown_name
 
 SECTIONS = {"valid": "validation", "train": "training", "metrics": "language"}
-"""Names of the sections of a log in legends."""
+"""Legend labels of the sections of a log."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,7 +26,7 @@ class Evaluation:
     sections: Mapping[str, Mapping[str, float]]
     """Numbers by section and name."""
     stopped: str | None = None
-    """Why the training ended here; None if it did not."""
+    """Reason why the training ended here; None if it did not."""
 
     @property
     def figures(self) -> dict[str, float]:
@@ -39,14 +39,14 @@ class Evaluation:
 
 
 def evaluations(content: bytes, place: str = LOG) -> list[Evaluation]:
-    """The evaluations of a log; an incomplete last line, of a run that is still writing, is left out.
+    """Parse the evaluations of a log; an incomplete last line, from a run that is still writing, is left out.
 
     Args:
         content: Bytes of the file.
-        place: What errors call it.
+        place: Path in error messages.
 
     Raises:
-        ConfigError: If a line is no evaluation.
+        ConfigError: If a line is not an evaluation.
     """
     found = []
     for number, line in enumerate(content.split(b"\n")[:-1], start=1):
@@ -71,10 +71,10 @@ def evaluations(content: bytes, place: str = LOG) -> list[Evaluation]:
 
 
 def read_evaluations(folder: Path) -> list[Evaluation]:
-    """The evaluations of a run folder; the last one of a run that diverged is left out.
+    """Read the evaluations of a run folder, except the last one of a diverged run.
 
     Raises:
-        ConfigError: If it is no run folder, the log cannot be read, or it has no evaluation yet.
+        ConfigError: If it is not a run folder, the log cannot be read, or it has no evaluation yet.
         DamagedError: If the log was changed.
     """
     run = RunFolder(folder)
@@ -90,7 +90,7 @@ def read_evaluations(folder: Path) -> list[Evaluation]:
 
 
 def first_measure(folder: Path) -> str:
-    """The measure of a run that stands for the others: its accuracy, or the first one of its evaluations."""
+    """Main measure of a run: its accuracy, or the first measure of its evaluations."""
     names = read_evaluations(folder)[-1].sections.get("valid", {})
     return "accuracy" if "accuracy" in names or not names else next(iter(names))
 
@@ -102,20 +102,20 @@ class MeasureLog:
     steps: list[float]
     """Step of each evaluation."""
     values: Mapping[str, list[float]]
-    """Values by section; NaN where the measure is not defined."""
+    """Values by section; NaN if undefined."""
     bounds: Mapping[str, list[Bound | None]]
-    """Whether each value is a bound of the true one; None: it is not."""
+    """Whether each value is a bound of the true value; None: it is not."""
 
 
 def read_log(folder: Path, measure: str = "accuracy") -> MeasureLog:
-    """A measure over a run's evaluations, in the sections of its log that have it.
+    """Read a measure over a run's evaluations, in the sections of its log that have it.
 
     Args:
         folder: The run folder.
-        measure: Its name, with or without its section: `valid.accuracy`.
+        measure: Name with or without section: `valid.accuracy`.
 
     Raises:
-        ConfigError: As of `read_evaluations`, or if no evaluation has such a measure.
+        ConfigError: As for `read_evaluations`, or if no evaluation has this measure.
     """
     log = read_evaluations(folder)
     section, dot, name = measure.partition(".")

@@ -1,4 +1,4 @@
-"""How many seeds find a difference, from the spread over seeds of runs that there are."""
+"""Number of seeds needed to detect a difference, from the spread over seeds of existing runs."""
 
 import math
 from collections.abc import Sequence
@@ -19,43 +19,43 @@ from ecsuite.tables.cells import number, text
 from ecsuite.tables.table import Table, number_column, row_of
 
 SEEDS = (2, 3, 5, 10, 20, 50, 100)
-"""Numbers of seeds of a table."""
+"""Numbers of seeds in a table."""
 NUM_NODES = 64
 """Nodes of the quadrature over ratios of variances."""
 MOST_SEEDS = 100_000
-"""Most seeds that are told; more are no plan."""
+"""Maximum reported number of seeds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Power:
-    """The spread of a score over seeds, and what it allows to find."""
+    """Spread of a score over seeds, and the differences that it allows to detect."""
 
     metric: str
     """Name of the score."""
     sd: float
     """Standard deviation over seeds, pooled over the sources."""
     sd_ci95: Interval
-    """Its 95 % interval."""
+    """The 95 % interval of the standard deviation."""
     degrees: int
-    """Degrees of freedom: seeds less sources, or less one in each pair of sources."""
+    """Degrees of freedom: seeds minus sources or, for paired sources, one less per pair."""
     shared: str
     """Shared property of runs with equal seeds, by which `compare` pairs them; empty: none."""
     num_sources: int
     """Sources with several seeds."""
     power: float
-    """The wanted probability that a difference is found."""
+    """Requested probability of detecting a difference."""
     effect: float | None
-    """The difference that is looked for; None: none was named."""
+    """Difference to detect; None: not given."""
     seeds: int | None
-    """How many seeds each of two sources needs for it."""
+    """Number of seeds of each of two sources that detects it."""
     seeds_range: tuple[int, int] | None
     """Number of seeds at both bounds of the interval of the spread."""
     smallest: tuple[tuple[int, float, float, float], ...]
-    """Number of seeds of each source, the smallest difference that is found, and that for both bounds of the spread."""
+    """Number of seeds per source, smallest detectable difference, and the same at both bounds of the spread."""
 
     @property
     def test(self) -> str:
-        """The test in words."""
+        """Name of the test."""
         return f"Student's of pairs of the same {self.shared}" if self.shared else "Welch's t test"
 
     def to_json(self) -> dict[str, Any]:
@@ -88,36 +88,36 @@ class Power:
         )
         rows = [row_of(text(seeds), *(number(value) for value in values)) for seeds, *values in self.smallest]
         return Table(
-            columns=columns, rows=rows, title=f"{self.metric}: what {self.power:.0%} of comparisons find"
+            columns=columns, rows=rows, title=f"{self.metric}: what {self.power:.0%} of comparisons detect"
         )
 
     def notes(self) -> list[str]:
-        """The spread, and the answer where a difference was named."""
+        """Notes on the spread and, if a difference was given, the number of seeds."""
         low, high = self.sd_ci95
         sources = "1 source" if self.num_sources == 1 else f"{self.num_sources} sources"
         lines = [
             f"Spread over seeds: standard deviation {self.sd:.4f} [{low:.4f}, {high:.4f}], from {sources}, "
             f"{self.degrees} degrees of freedom.",
             f"The test is that of `ecsuite compare`: {self.test}, two-sided at {ALPHA:.0%}, one comparison; "
-            "of several, Holm's correction asks for more seeds.",
+            "several comparisons need more seeds by Holm's correction.",
         ]
         if self.seeds is not None and self.seeds_range is not None:
-            few, many = map(_told, self.seeds_range)
+            few, many = map(_seeds_text, self.seeds_range)
             lines.insert(
                 0,
-                f"A difference of {self.effect:g} needs {_told(self.seeds)} seeds of each source ({few} to {many}).",
+                f"A difference of {self.effect:g} needs {_seeds_text(self.seeds)} seeds per source ({few} to {many}).",
             )
         return lines
 
 
 def seeds_needed(samples: Sequence[Sample], metric: str, effect: float | None, power: float) -> Power:
-    """How many seeds find a difference of two sources, by the test that `compare` makes of such runs.
+    """Compute the number of seeds that detects a difference of two sources, by the test of `compare`.
 
     Args:
-        samples: Sources, some of which have several seeds, see `ecsuite.eval.results.samples.samples_of`.
+        samples: Sources, some of them with several seeds, see `ecsuite.eval.results.samples.samples_of`.
         metric: Name of the score.
-        effect: The difference that is looked for, above 0; None: a table alone.
-        power: The wanted probability of finding it, above 5 % and below 1.
+        effect: The difference to detect, above 0; None: only the table.
+        power: Requested probability of detection, above 5 % and below 1.
 
     Raises:
         ConfigError: If no source has two seeds, or the scores of all seeds are equal.
@@ -125,7 +125,7 @@ def seeds_needed(samples: Sequence[Sample], metric: str, effect: float | None, p
     several = [sample for sample in samples if len(sample.seeds) > 1]
     pairs = [(one, other) for one, other in combinations(several, 2) if shared_by(one, other)]
     shared = shared_by(*pairs[0]) if pairs else ""
-    if pairs:  # the spread of a difference of two sources, from what is left of sources and seeds
+    if pairs:  # spread of the difference of two sources, from the residuals after source and seed effects
         paired = [pairs[0][0], *(each for each in several if shared_by(pairs[0][0], each))]
         values = np.stack([sample.seed_scores for sample in paired])
         left = values - values.mean(0) - values.mean(1, keepdims=True) + values.mean()
@@ -135,10 +135,10 @@ def seeds_needed(samples: Sequence[Sample], metric: str, effect: float | None, p
         degrees = sum(len(values) - 1 for values in scores)
         squares = sum(float(((values - values.mean()) ** 2).sum()) for values in scores)
     if not degrees:
-        raise ConfigError(f"{metric}: no source has two seeds, whose spread says how many are needed")
+        raise ConfigError(f"{metric}: no source has two seeds: expected at least one, to measure the spread")
     sd = math.sqrt(squares / degrees)
     if sd < NO_SPREAD:
-        raise ConfigError(f"{metric}: all seeds of a source have one score, so there is no spread")
+        raise ConfigError(f"{metric}: all seeds of a source have equal scores, so there is no spread")
     bounds = tuple(math.sqrt(squares / float(chdtri(degrees, share))) for share in (ALPHA / 2, 1 - ALPHA / 2))
     needed = [
         None if effect is None else num_seeds(effect / each, power, is_paired=bool(pairs))
@@ -164,18 +164,18 @@ def seeds_needed(samples: Sequence[Sample], metric: str, effect: float | None, p
 
 
 def power_of(effect: float, seeds: int, *, is_paired: bool = False) -> float:
-    """The probability that `compare` finds a difference of two sources of normal values with equal variances.
+    """Probability that `compare` detects a difference of two sources of normal values with equal variances.
 
-    Of pairs it is that of the noncentral t distribution with n - 1 degrees of freedom (Cohen 1988, "Statistical Power
-    Analysis for the Behavioral Sciences", section 2.3). Welch's test of n and n values has the t statistic of the
+    For pairs it follows from the noncentral t distribution with n - 1 degrees of freedom (Cohen 1988, "Statistical
+    Power Analysis for the Behavioral Sciences", section 2.3). Welch's test of n and n values has the t statistic of the
     pooled test, with degrees of freedom (n - 1) / (r^2 + (1 - r)^2), where r is the share of one variance in the sum of
-    both; r has the distribution Beta((n - 1) / 2, (n - 1) / 2) and is independent of the statistic (Basu's theorem),
-    so that the power is a mean over r, here by Gauss-Jacobi quadrature.
+    both; r has the distribution Beta((n - 1) / 2, (n - 1) / 2) and is independent of the statistic (Basu's theorem), so
+    the power is a mean over r, computed by Gauss-Jacobi quadrature.
 
     Args:
-        effect: The difference in standard deviations: of a source or, of pairs, of the differences.
-        seeds: Of each of the two sources, at least two.
-        is_paired: Whether the runs of both are pairs.
+        effect: The difference in standard deviations: of a source or, for pairs, of the differences.
+        seeds: Number of seeds of each of the two sources, at least two.
+        is_paired: Whether the runs of both are paired.
     """
     if is_paired:
         return _power(effect * math.sqrt(seeds), seeds - 1, np.array([seeds - 1.0]), np.ones(1))
@@ -187,7 +187,7 @@ def power_of(effect: float, seeds: int, *, is_paired: bool = False) -> float:
 
 
 def _power(center: float, freedom: int, critical_freedoms: Floats, weights: Floats) -> float:
-    """Probability that |t| exceeds its critical value, whose degrees of freedom vary with these weights."""
+    """Probability that |t| exceeds its critical value, whose degrees of freedom have these weights."""
     least = stdtrit(critical_freedoms, 1 - ALPHA / 2)
     # scipy gives NaN for probabilities of about 1e-17.
     below, lowest = (np.nan_to_num(nctdtr(freedom, center, bound), nan=0.0) for bound in (least, -least))
@@ -195,7 +195,7 @@ def _power(center: float, freedom: int, critical_freedoms: Floats, weights: Floa
 
 
 def num_seeds(effect: float, power: float, *, is_paired: bool = False) -> int:
-    """The least number of seeds of each source with which a difference is found with a probability.
+    """Smallest number of seeds per source that detects a difference with a given probability.
 
     Args:
         effect: The difference in standard deviations, above 0, see `power_of`.
@@ -215,7 +215,7 @@ def num_seeds(effect: float, power: float, *, is_paired: bool = False) -> int:
 
 
 def smallest_effect(seeds: int, power: float, *, is_paired: bool = False) -> float:
-    """The difference in standard deviations that so many seeds of each source find with a probability."""
+    """Smallest difference in standard deviations that this many seeds per source detect with a given probability."""
     highest = 1.0
     while power_of(highest, seeds, is_paired=is_paired) < power:
         highest *= 2
@@ -224,5 +224,5 @@ def smallest_effect(seeds: int, power: float, *, is_paired: bool = False) -> flo
     )
 
 
-def _told(seeds: int) -> str:
+def _seeds_text(seeds: int) -> str:
     return f"more than {MOST_SEEDS:,}" if seeds >= MOST_SEEDS else f"{seeds:,}"

@@ -1,4 +1,4 @@
-"""Results: the runs, corpora and files of scores at some paths, as one collection that is averaged and compared."""
+"""Results: the runs, corpora and scores files at some paths, as one collection to average and compare."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,15 +20,15 @@ from ecsuite.tables.cells import value_text
 from ecsuite.tables.table import as_frame
 
 ALWAYS = ("accuracy", "reward")
-"""Figures that a table has besides the scores, where runs have them."""
+"""Figures of a table in addition to the scores, if runs have them."""
 ONLY_IN_ONE = "only in one"
-"""Why a score is left out that a single source has."""
+"""Reason why a score of a single source is left out."""
 CHECKSUMS = ("data.", "code.")
-"""Prefixes of checksums of data and code files, which distinguish runs whose files differ."""
+"""Prefixes of the checksums of data and code files, which distinguish runs with different files."""
 MANY_SETTINGS = 4
-"""Number of settings up to which each is in a row of a table, even if some follow from others."""
+"""Number of settings up to which a row of a table has all, even if some follow from others."""
 MISSING = "(none)"
-"""Value in the identifier of a row of a setting that a run does not have, other than null."""
+"""Value in a row's identifier for a setting that a run does not have; differs from null."""
 
 
 def _no_note(_: str) -> None:
@@ -36,7 +36,7 @@ def _no_note(_: str) -> None:
 
 
 class Results(tuple[Source, ...]):
-    """Sources of scores: runs, corpora and files of scores.
+    """Sources of scores: runs, corpora and scores files.
 
     Example:
         >>> from ecsuite.eval.results.results import Results
@@ -50,16 +50,16 @@ class Results(tuple[Source, ...]):
     def read(cls, paths: Iterable[str | Path], note: Callable[[str], object] = _no_note) -> "Results":
         """Read the sources at paths, without copies of run folders.
 
-        The settings of the runs of one sweep are those that it varies; of other runs, and of several sweeps, those that
-        differ between them (see `varied`), and the runs are in the order of these.
+        Runs of one sweep have the settings that it varies; other runs, and runs of several sweeps, have the settings
+        that differ between them (see `varied`), and are sorted by these.
 
         Args:
-            paths: Run folders, folders of sweeps, corpora, files of scores, and folders that hold these.
+            paths: Run folders, folders of sweeps, corpora, scores files, and folders with any of these.
             note: Called with a line about copies that are left out.
 
         Raises:
             ConfigError: If there is nothing at a path, or a file can't be read.
-            DamagedError: If a kept file was changed.
+            DamagedError: If a stored file was changed.
             FormatError: If a newer version wrote a file.
         """
         places = list(dict.fromkeys(map(Path, paths)))
@@ -75,7 +75,7 @@ class Results(tuple[Source, ...]):
         return cls((*runs, *(source for source in found if not source.is_run)))
 
     def __repr__(self) -> str:
-        """The names of the first sources, and how many there are."""
+        """Number of sources, and the names of the first ones."""
         num_runs = sum(source.is_run for source in self)
         names = ", ".join(source.title for source in self[:3]) + (", …" if len(self) > 3 else "")
         return f"<Results: {num_runs:,} runs, {len(self) - num_runs:,} other sources: {names}>"
@@ -83,11 +83,11 @@ class Results(tuple[Source, ...]):
     def filter(
         self, settings: Mapping[str, Any] | None = None, where: Callable[[Source], object] | None = None
     ) -> "Results":
-        """The sources with some settings, of which a condition holds.
+        """Select sources by settings and by a condition.
 
         Args:
             settings: Values by `section.key`, such as `{"channel.vocab_size": 5}`; None: any.
-            where: The condition; None: none.
+            where: The condition; None: no condition.
 
         Raises:
             ConfigError: If no source has such a setting.
@@ -110,7 +110,7 @@ class Results(tuple[Source, ...]):
         """The runs, and corpora with scores, whose settings are their system and name.
 
         Raises:
-            ConfigError: If there are neither.
+            ConfigError: If there is no run or scored corpus.
         """
         runs: list[Source] = []
         sources = self.merged().with_distinct_names()
@@ -131,10 +131,10 @@ class Results(tuple[Source, ...]):
     def without_copies(self, note: Callable[[str], object] = _no_note) -> "Results":
         """The sources without copies of run folders, which would count as further seeds; a note names some."""
         kept: dict[Any, Source] = {}
-        copies: dict[Path, Source] = {}  # by folder, of which run
+        copies: dict[Path, Source] = {}  # original run by folder
         for number, source in enumerate(self):
             key: Any = number
-            if source.is_run and source.file.name == SWEEP:  # whose names have a digest of all settings
+            if source.is_run and source.file.name == SWEEP:  # names have a digest of all settings
                 key = source.name, source.seed, repr([source.settings, source.measures, source.failure])
             elif source.is_run and source.group and (corpus := source.metadata.get("sha256")):
                 key = source.group, source.seed, repr(corpus)
@@ -142,19 +142,19 @@ class Results(tuple[Source, ...]):
             one, other = (first, source) if len(first.records) >= len(source.records) else (source, first)
             kept[key] = one
             place = other.folder or other.file
-            if (one.folder or one.file).absolute() != place.absolute():  # and not named twice
+            if (one.folder or one.file).absolute() != place.absolute():  # not the same path twice
                 copies[place] = one
         if copies:
             place, run = next(iter(copies.items()))
             others = f" and {len(copies) - 1:,} more" if len(copies) > 1 else ""
             here = run.folder or run.file
-            note(f"{place}{others}: left out, as a copy of a run counts once, here {here}")
+            note(f"{place}{others}: left out as a copy of {here}, as each run counts once")
         return Results(kept.values())
 
     def merged(self) -> "Results":
-        """Sources of the same corpus whose scores stand in several files as one, a run if one of them is.
+        """Merge sources of one corpus whose scores are in several files, into a run if one of them is a run.
 
-        Sources with different signatures of the same score stay apart.
+        Sources with different signatures of one score stay separate.
         """
         kept: list[Source] = []
         places: dict[object, int] = {}
@@ -181,7 +181,7 @@ class Results(tuple[Source, ...]):
         return Results(kept)
 
     def with_distinct_names(self) -> "Results":
-        """The sources with folders in the names of those that are no runs, where other content has the same name."""
+        """The sources with folders in the names of non-runs whose name other content has too."""
         namesakes: dict[tuple[str, str | None], list[Source]] = {}
         for source in self:
             if not source.is_run:
@@ -199,10 +199,10 @@ class Results(tuple[Source, ...]):
         return Results(named)
 
     def varied(self) -> "Results":
-        """The sources with the settings of runs that differ between these, without the seed.
+        """The sources with the settings in which their runs differ, except the seed.
 
-        A setting that not all runs have, as an option of one kind of channel, counts where it differs between those
-        that have it, or tells runs apart that nothing else does; so do the checksums of data and of users' files.
+        A setting that only some runs have, such as an option of one kind of channel, counts if it differs between these
+        runs, or if only it distinguishes some runs; so do the checksums of data and of users' files.
         """
         runs = [source for source in self if source.is_run]
         is_one_sweep = len({run.file for run in runs}) == 1
@@ -226,19 +226,19 @@ class Results(tuple[Source, ...]):
         )
 
     def group(self, by: Sequence[str] | None = None) -> "Results":
-        """The sources with the row of a table that each is in, and the block of settings that is averaged over.
+        """The sources with the table row of each, and the block of settings that the row averages over.
 
         Args:
-            by: Settings of a row; None: all that vary or, if these are many, those from which the others follow.
+            by: Settings of a row; None: all that vary or, if these are many, a subset that determines the others.
 
         Raises:
             ConfigError: If a setting is unknown, or named twice.
         """
         if by is None and self and all(source.row for source in self):
-            return self  # placed already, among more sources than these
+            return self  # grouped already, among more sources
         known = list(dict.fromkeys(key for source in self for key in source.settings))
         keys = known if by is None else list(by)
-        if by is None and len(known) > MANY_SETTINGS:  # those from which the others do not follow
+        if by is None and len(known) > MANY_SETTINGS:  # settings that do not follow from earlier ones
             keys, num_groups = [], 1
             for key in known:
                 found = {repr([source.settings.get(each) for each in (*keys, key)]) for source in self}
@@ -267,7 +267,7 @@ class Results(tuple[Source, ...]):
         return Results(replace(source, row=names[source.group]) for source in placed)
 
     def common_scores(self) -> tuple[list[str], dict[str, str]]:
-        """Names of the scores that at least two sources have (or the only one) in the order of tables, without sizes.
+        """Scores that at least two sources have (or the only source), in the order of tables, without sizes.
 
         Returns:
             The names, and the reasons why other scores are left out.
@@ -300,22 +300,21 @@ class Results(tuple[Source, ...]):
     ) -> Comparison:
         """Compare the sources in every score that at least two of them have.
 
-        Runs that differ only in their seed are one source, unless there would be no other source.
+        Runs that differ only in their seed are one source, unless this leaves a single source.
 
         Args:
-            metrics: Names of scores, and of measures of trainings; None: the scores that were asked for, or all but
-                sizes.
-            baseline: Name of the source that the others are compared with; None: all pairs are compared.
-            by: Settings that tell the sources apart: the effect of these over all other settings and seeds; None: all
-                that vary.
-            as_rows: Whether sources with equal settings are one, corpora too.
-            distinct: Whether runs that differ only in their seed are sources of their own.
-            with_incomplete: Whether runs count that were ended by the clock, a stop or pruning.
-            sizes: Draws from larger corpora where a score depends on their sizes; None: with those of its own.
-            pairs: Chooses the pairs to compare, of samples of one score; None: by the baseline.
+            metrics: Names of scores, and of measures of trainings; None: the requested scores, or all except sizes.
+            baseline: Name of the source that all others are compared with; None: compare all pairs.
+            by: Settings that distinguish the sources: their effect over all other settings and seeds; None: all that
+                vary.
+            as_rows: Whether sources with equal settings are one source, including corpora.
+            distinct: Whether runs that differ only in their seed are separate sources.
+            with_incomplete: Whether to include runs that were ended by the clock, a stop or pruning.
+            sizes: Subsamples of larger corpora for scores that depend on size; None: new ones.
+            pairs: Function that chooses the pairs of samples to compare; None: by the baseline.
 
         Raises:
-            ConfigError: If a source has no scores, there is no score that two have, or a name is unknown.
+            ConfigError: If a source has no scores, no score occurs in two sources, or a name is unknown.
         """
         counted = Results(source for source in self if source.counts(with_incomplete=with_incomplete))
         counted, names, left_out, merges_seeds = counted._placed(
@@ -331,7 +330,7 @@ class Results(tuple[Source, ...]):
         }
         for source in counted:
             if not any(source.has(name) for name in names):
-                why = _reasons(source).get(names[0]) or "not in it"
+                why = _reasons(source).get(names[0]) or "no such score"
                 without[source.name] = source.failure or f"{names[0]}: {why}"
         return Comparison(
             sources=tuple(dict.fromkeys(name for score in (fullest, *compared) for name in score.samples)),
@@ -341,7 +340,7 @@ class Results(tuple[Source, ...]):
         )
 
     def samples(self, metric: str) -> list[Sample]:
-        """The samples of a score that `compare` would compare.
+        """Samples of a score, as `compare` uses them.
 
         Raises:
             ConfigError: If no source has the score.
@@ -359,9 +358,9 @@ class Results(tuple[Source, ...]):
         as_rows: bool = False,
         distinct: bool = False,
     ) -> tuple["Results", list[str], dict[str, str], bool]:
-        """Counted sources in their rows, the scores to compare, those left out, and whether seeds are merged."""
+        """Group counted sources in rows; with the scores to compare, those left out, and whether seeds are merged."""
         if sources and not self:
-            raise ConfigError(f"{sources[0].name}: {sources[0].ending}: --incomplete counts such runs, too")
+            raise ConfigError(f"{sources[0].name}: {sources[0].ending}: --incomplete includes such runs")
         is_table = as_rows or by is not None or (not distinct and all(each.is_run for each in self))
         placed = self.group(by) if is_table else self
         names, left_out = placed.common_scores() if metrics is None else (list(metrics), {})
@@ -369,19 +368,19 @@ class Results(tuple[Source, ...]):
             why = "; ".join(f"{name}: {reason}" for name, reason in islice(left_out.items(), 3))
             is_scored = left_out and ONLY_IN_ONE not in left_out.values()
             advice = "" if is_scored else "; run `ecsuite score` on each"
-            raise ConfigError(f"no score that two of them have{': ' if why else ''}{why}{advice}")
+            raise ConfigError(f"no score occurs in two of the sources{': ' if why else ''}{why}{advice}")
         if as_rows or by is not None:
             return placed, names, left_out, True
         has_rows = len({each.name for each in samples_of(placed._having(names[0]), names[0])}) > 1
         merges_seeds = not distinct and has_rows
         if metrics is not None:
-            for name in names:  # a single source with a value is no comparison: the others give the reason
+            for name in names:  # with a value in one source only, the others give the reason
                 having = self._having(name)
                 samples_of(having if len(having) > 1 else self, name)
         return placed if merges_seeds else self, names, left_out, merges_seeds
 
     def _having(self, name: str) -> "Results":
-        """Sources with a value of a score or a measure; all if none has one, so that reading them gives the reason."""
+        """Sources with a value of a score or measure; all if none has one, so that reading them gives the reason."""
         return Results(source for source in self if source.has(name)) or self
 
     def means(
@@ -392,14 +391,14 @@ class Results(tuple[Source, ...]):
         with_incomplete: bool = False,
         sizes: EqualSizes | None = None,
     ) -> Means:
-        """Means over the runs that agree in the settings `by`, and the comparison of all pairs of rows.
+        """Means over the runs with equal settings `by`, and the comparison of all pairs of rows.
 
         Args:
-            by: Settings; None: all that vary or, if these are many, those from which the others follow.
+            by: Settings; None: all that vary or, if these are many, a subset that determines the others.
             figures: Names of measures and scores, all of which are compared; None: accuracy or reward, and all scores
-                of the runs, of which the scores are compared (where there are none, accuracy or reward).
-            with_incomplete: Whether runs that were ended by the clock, by a stop or by pruning are in the means, too.
-            sizes: Draws from larger corpora; None: scores of corpora of unequal sizes are not compared.
+                of the runs; of these the scores are compared or, without any, accuracy or reward.
+            with_incomplete: Whether the means include runs that were ended by the clock, a stop or pruning.
+            sizes: Subsamples of larger corpora; None: scores of corpora of unequal sizes are not compared.
 
         Raises:
             ConfigError: If a setting or a figure is unknown.
@@ -455,16 +454,16 @@ class Results(tuple[Source, ...]):
     def to_frame(self, rows: Literal["run", "value"] = "run") -> Any:
         """The results as a `pandas.DataFrame`.
 
-        A setting that is called as a measure or a score, such as `loss`, has the column `setting.loss`.
+        A setting with the name of a measure or score, such as `loss`, gets the column `setting.loss`.
 
         Args:
-            rows: `run`: a row a run (or a corpus with scores) with its settings, also those of the key `set` of a
-                sweep, seed, status, measures and scores. `value`: the record table, a row a value, with the source,
+            rows: `run`: one row per run (or corpus with scores) with its settings, including the key `set` of a sweep,
+                seed, status, measures and scores. `value`: the record table, one row per value, with the source,
                 settings, unit (whole, a seed and target language, a speaker, a pair), sizes, 95 % interval, chance
                 level, signature, version and machine.
 
         Raises:
-            ConfigError: If there is no run or scored corpus, `rows` is neither, or pandas is not installed.
+            ConfigError: If there is no run or scored corpus, `rows` is unknown, or pandas is not installed.
         """
         look_up("rows", rows, dict.fromkeys(("run", "value")))
         if rows == "value":
@@ -489,12 +488,12 @@ class Results(tuple[Source, ...]):
 
 
 def _order(value: Any) -> tuple[str, float, str]:
-    """Sort key: numbers by value, all else by its text."""
+    """Sort key: numbers by value, other values by their text."""
     return ("", value, "") if isinstance(value, int | float) else ("other", 0.0, str(value))
 
 
 def _settings_to_vary(run: Source, *, is_one_sweep: bool) -> dict[str, Any]:
-    """Settings of a run without its seed: of one sweep those that it varies, else all, with checksums of files."""
+    """Settings of a run without its seed: the varied ones in one sweep, otherwise all, with checksums of files."""
     own = dict(run.settings)
     if run.file.name == SWEEP and not is_one_sweep:
         own = run.config or {"name": run.game, **own}
@@ -510,12 +509,11 @@ def _settings_to_vary(run: Source, *, is_one_sweep: bool) -> dict[str, Any]:
 
 
 def _num_told_apart(settings: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> int:
-    """Number of groups into which these settings divide runs."""
     return len({repr([(key in each, each.get(key)) for key in keys]) for each in settings})
 
 
 def _row_names(placed: Sequence[Source]) -> dict[str, str]:
-    """Names of rows by group: few settings with short keys or the name of the game, if these tell rows apart."""
+    """Names of rows by group: short settings, or the name of the game if settings are many, if they are unique."""
     firsts: dict[str, Source] = {}
     for source in placed:
         firsts.setdefault(source.group, source)
@@ -541,14 +539,13 @@ def _row_names(placed: Sequence[Source]) -> dict[str, str]:
 
 
 def _reasons(source: Source) -> dict[str, str | None]:
-    """Reason per undefined score of a source; None for a score with a value, and where a file has parts of it alone."""
+    """Reason per undefined score of a source; None for a score with a value, or if a file has only parts of it."""
     return {record.name: record.reason or None for record in source.records if not record.is_measure}
 
 
 def _combination(
     row: Sequence[Source], keys: Sequence[str], cells: Sequence[Estimate], *, with_incomplete: bool
 ) -> Combination:
-    """A row of a table of means."""
     counted = {
         source.folder if source.is_run and source.folder is not None else number
         for number, source in enumerate(row)
@@ -570,7 +567,7 @@ def _combination(
 def _column(
     rows: Sequence[str], sources: Sequence[Source], name: str, compared: Comparison | None
 ) -> list[Estimate]:
-    """The estimates of a figure, one for each row: as compared or, if the figure is not compared, its means."""
+    """Estimates of a figure, one per row, from the comparison or, if the figure is not compared, from its means."""
     score = (
         next((each for each in compared.scores if each.name == name), None) if compared is not None else None
     )

@@ -31,13 +31,13 @@ from ecsuite.runtime.errors import ConfigError, shown
 from ecsuite.tables.cells import value_text
 
 UNSIGNED = "unsigned (another program)"
-"""Signature of results without one: their settings are unknown."""
+"""Signature of results without one, whose settings are unknown."""
 OF_A_SOURCE = ("seed", "seeds", "passes", "n", "pairs", "objects")
-"""Parts of a signature in which sources of one table may differ. Passes that differ allow no conclusion on a pair; of
-numbers of messages that do, the larger corpus is drawn from (`equal_sizes`); how many pairs or objects are drawn of a
-large corpus changes how sure the score is, not what it estimates."""
+"""Parts of a signature in which sources of one table may differ. Different passes allow no conclusion on a pair; larger
+corpora are subsampled to equal numbers of messages (`equal_sizes`); the number of pairs or objects drawn from a large
+corpus changes the precision of a score, not what it estimates."""
 EQUAL_SIZES = (
-    "compare corpora of equally many symbols (games: evaluation.corpus_size, grammars: --num-symbols)"
+    "compare corpora with equal numbers of symbols (games: evaluation.corpus_size, grammars: --num-symbols)"
 )
 """Advice on unequal passes."""
 BASELINE_NAMES = ("nothing", "no_pretrain", "no_pretraining", "dev_null")
@@ -55,10 +55,10 @@ class Sample:
     name: str
     """The source's name in tables."""
     by_target: tuple[Mapping[str, float], ...]
-    """For each seed: the values by target. XferBench: cross-entropies in nats per token by target language; any other
+    """Values by target, for each seed. XferBench: cross-entropies in nats per token by target language; any other
     metric has itself as the only target."""
     seeds: tuple[int, ...]
-    """Seeds, in the order of `by_target`: those of XferBench, or of the training of a game."""
+    """Seeds of XferBench or of the training of a game, in the order of `by_target`."""
     signature: str
     """Signature of the score without the parts of `OF_A_SOURCE`: samples with equal signatures are comparable."""
     source: str = ""
@@ -68,27 +68,25 @@ class Sample:
     ci95: Interval | None = None
     """The interval of the score, if there is one seed and the metric has an interval."""
     sizes: tuple[str | None, ...] = ()
-    """For each seed: the number of messages that is in the signature; None where it does not depend on it."""
+    """Number of messages in the signature, for each seed; None if the score does not depend on it."""
     corpora: tuple[Messages | None, ...] = ()
-    """For each seed: its messages, if it is known where they are."""
+    """Messages of each seed; None if their path is unknown."""
     passes: float | None = None
-    """XferBench: passes over the corpus per epoch of pretraining, at least 1; None if not known."""
+    """Passes over the corpus per epoch of pretraining, for XferBench, at least 1; None if unknown."""
     is_run: bool = False
-    """Whether it is of runs of a game, or parts of them: these can be trained with other seeds."""
+    """Whether it comes from runs of a game, or parts of them, which can be trained with other seeds."""
     blocks: tuple[str, ...] = ()
-    """For each seed: the settings of its run that are averaged over; empty: none is."""
+    """Values of the settings averaged over, for each seed; empty: no setting is averaged over."""
     runs: tuple[Source, ...] = ()
-    """For each seed: its run; empty: not known."""
+    """Run of each seed; empty: unknown."""
     bounds: tuple[Bound | None, ...] = ()
-    """For each seed: whether its value is a bound of the true one (`bound_of`); empty: none is."""
+    """Whether the value of each seed is a bound of the true value (`bound_of`); empty: none is."""
 
     def __post_init__(self) -> None:
-        """Check the invariants."""
+        """Validate seeds, targets and values."""
         first = self.by_target[0] if self.by_target else {}
         if not first or len(self.by_target) != len(self.seeds):
-            raise ConfigError(
-                f"{self.name}: expected at least one seed and one target, with a score for each"
-            )
+            raise ConfigError(f"{self.name}: expected at least one seed and one target, and a score for each")
         for seed, values in zip(self.seeds, self.by_target, strict=True):
             if values.keys() != first.keys():
                 require_same_targets(first, values, f"{self.name}, seed {seed}", f"seed {self.seeds[0]}")
@@ -119,14 +117,14 @@ class Sample:
 
     @property
     def cells(self) -> dict[str, Floats]:
-        """The score of each seed by block: combinations of the settings that are averaged over."""
+        """Scores of the seeds by block: combinations of the settings that are averaged over."""
         blocks: dict[str, list[float]] = {}
         for block, value in zip(self.blocks or ("",) * len(self.seeds), self.seed_scores, strict=True):
             blocks.setdefault(block, []).append(float(value))
         return {block: np.array(values) for block, values in blocks.items()}
 
     def within(self, blocks: Collection[str]) -> "Sample":
-        """The values of some of the blocks, at least one of which it has."""
+        """Values of some of the blocks, at least one of which the sample has."""
         indices = [index for index, block in enumerate(self.blocks) if block in blocks]
         if len(indices) == len(self.seeds):
             return self
@@ -147,12 +145,12 @@ class Sample:
 
     @property
     def bound(self) -> Bound | None:
-        """Whether the score is a bound of the true one, as some of its values are."""
+        """Whether the score is a bound of the true score, because some of its values are bounds."""
         return joint_bound(self.bounds)
 
     @property
     def score(self) -> float:
-        """The score: the mean over targets and seeds; each combination of averaged settings weighs the same."""
+        """The score: the mean over targets and seeds, with equal weight for each combination of averaged settings."""
         if len(set(self.blocks)) > 1:
             return float(np.mean([values.mean() for values in self.cells.values()]))
         return float(self.values().mean())
@@ -171,7 +169,7 @@ class Sample:
 
     @property
     def is_baseline(self) -> bool:
-        """Whether the name is that of the model without pretraining."""
+        """Whether the name is a name of the model without pretraining."""
         return plain(self.name) in BASELINE_NAMES
 
     def to_json(self) -> dict[str, Any]:
@@ -195,29 +193,29 @@ class Estimate:
     mean: float | None
     """The mean; None if it is undefined."""
     half_width: float | None = None
-    """Half of the width of its interval; None of one value."""
+    """Half the width of its interval; None for one value."""
     num_values: int = 0
     """Number of values."""
     is_best: bool = False
-    """Whether it is the best of a column, or not told apart from that, see `ComparedScore.best`."""
+    """Whether it is the best of a column, or no test distinguishes it from the best, see `ComparedScore.best`."""
     sd: float | None = None
-    """Standard deviation over seeds, where both parts of it are asked for."""
+    """Standard deviation over seeds, if both of its parts are requested."""
     within_sd: float | None = None
-    """The part of it that is noise within a corpus: the root mean square of the errors of single scores, from their
-    intervals; None where scores have none."""
+    """Part of the standard deviation that is noise within a corpus: the root mean square of the errors of single
+    scores, from their intervals; None without intervals."""
     bound: Bound | None = None
-    """Whether the true mean is at least or at most this one, as values are censored; None: none is."""
+    """Whether the true mean is at least (lower) or at most (upper) this mean, as values are censored; None if not."""
 
     @property
     def ci95(self) -> Interval | None:
-        """The interval; None of one value."""
+        """The interval; None for one value."""
         if self.mean is None or self.half_width is None:
             return None
         return self.mean - self.half_width, self.mean + self.half_width
 
     @property
     def between_sd(self) -> float | None:
-        """The part of the standard deviation between trainings, at least 0."""
+        """Part of the standard deviation that is between trainings, at least 0."""
         if self.sd is None or self.within_sd is None:
             return None
         return math.sqrt(max(0.0, self.sd**2 - self.within_sd**2))
@@ -225,33 +223,33 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FormedProtocols:
-    """Number of runs that formed a protocol: outcomes with two peaks are no mean with an interval."""
+    """Number of runs that formed a protocol. Outcomes with two peaks are not summarised by a mean with an interval."""
 
     number: int
     """Runs whose agents understand each other (`Source.has_protocol`)."""
     of: int
-    """Runs of which that is known."""
+    """Runs for which it is known."""
 
     @classmethod
     def of_runs(cls, runs: Iterable[Source]) -> "FormedProtocols | None":
-        """The number of these runs that formed one; None if it is known of none."""
+        """Count the runs that formed a protocol; None if it is unknown for all."""
         known = [each for run in runs if (each := run.has_protocol) is not None]
         return cls(number=sum(known), of=len(known)) if known else None
 
     @classmethod
     def is_split(cls, runs: Iterable[Source]) -> bool:
-        """Whether some of these runs formed a protocol and others did not: figures then show each, and no mean."""
+        """Whether some runs formed a protocol and others did not; figures then show each run, and no mean."""
         formed = cls.of_runs(runs)
         return formed is not None and 0 < formed.number < formed.of
 
     @property
     def share(self) -> float:
-        """The share of the runs."""
+        """Share of the runs that formed a protocol."""
         return self.number / self.of
 
     @property
     def ci95(self) -> Interval:
-        """The exact interval of the share, over seeds."""
+        """Exact 95 % interval of the share, over seeds."""
         return share_interval(self.number, self.of)
 
     def __str__(self) -> str:
@@ -268,11 +266,11 @@ def pooled_error(groups: Sequence[Sequence[Floats]]) -> tuple[float, float]:
     """Standard error and degrees of freedom of a sum of means over cells, by Welch and Satterthwaite.
 
     Satterthwaite (1946), "An approximate distribution of estimates of variance components", Biometrics Bulletin 2,
-    equation 17. Of two groups of one cell each it is the error of Welch's t test.
+    equation 17. For two groups of one cell each it is the error of Welch's t test.
 
     Args:
-        groups: By group, the values of each of its cells, at least two; the mean of a group is that of its cells'
-            means.
+        groups: For each group, the values of each of its cells, at least two per cell; the mean of a group is the mean
+            of its cells' means.
     """
     parts = [
         (float(np.var(cell, ddof=1)) / len(cell) / len(cells) ** 2, len(cell) - 1)
@@ -286,7 +284,7 @@ def pooled_error(groups: Sequence[Sequence[Floats]]) -> tuple[float, float]:
 
 
 def noise_between(results: Iterable[Sample]) -> str:
-    """Note on the noise that intervals of single corpora leave out."""
+    """Note on the noise that intervals of single corpora do not include."""
     if any(result.is_run for result in results):  # which can be trained with other seeds
         return "Noise between seeds is not in these intervals: train each source with several seeds."
     return "Noise between repetitions, such as other seeds or other people, is not in these intervals."
@@ -295,7 +293,7 @@ def noise_between(results: Iterable[Sample]) -> str:
 def repetition(results: Sequence[Sample]) -> str | None:
     """Reason why no conclusion is drawn on samples: models read one corpus more often than another.
 
-    None if they are read alike, see `are_read_alike`.
+    None if the passes are similar, see `are_read_alike`.
     """
     known = [result for result in results if result.passes is not None]
     if all(are_read_alike(one.passes, other.passes) for one, other in combinations(known, 2)):
@@ -321,22 +319,22 @@ def as_matrix(results: Sequence[Sample], targets: Sequence[str]) -> Floats:
 
 
 def samples_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = True) -> list[Sample]:
-    """The samples of a score; values of one source with different seeds are one sample.
+    """Make the samples of a score; values of one source with different seeds are one sample.
 
-    Sources with equal names get names with as many parent folders as needed to be unique. A source may have a score
-    with several signatures: if exactly one of these is that of a score of every source, the others are left out.
+    Sources with equal names get names with as many parent folders as needed to be unique. If a source has a score with
+    several signatures, and exactly one signature occurs in every source, scores with other signatures are left out.
 
     Args:
-        sources: See `Results.read`; runs that failed are left out. Those of one row (`Results.group`) are one sample.
+        sources: See `Results.read`; failed runs are left out. Sources of one row (`Results.group`) are one sample.
         metric: Name of the score, or of a measure of the training.
-        merges_seeds: Whether runs of one game with different seeds are one source; else each folder is one.
+        merges_seeds: Whether runs of one game with different seeds are one source; otherwise each folder is one.
 
     Raises:
         ConfigError: If a source has no such score, or one seed of a source has two different scores.
     """
     merged: dict[tuple[object, ...], list[tuple[Sample, Path]]] = {}
     sources = list(sources)
-    # A run that failed has no scores: others of its game have theirs, with fewer seeds.
+    # A failed run has no scores: the samples of its game have fewer seeds.
     scored = [each for each in sources if each.failure is None or each.records_of(metric)]
     for source in scored or sources:
         records = source.records_of(metric) or [
@@ -371,7 +369,7 @@ def samples_of(sources: Iterable[Source], metric: str, *, merges_seeds: bool = T
 
 
 def _lacking(source: Source, file: Path, metric: str) -> ConfigError:
-    """The error for a source without a score, with the most similar name if no metric is called so."""
+    """Error for a source without a score, with the most similar name if no metric has this name."""
     scores = [record.name for record in source.records if not record.is_measure]
     others = shorten(", ".join(dict.fromkeys(scores)), 80, placeholder=" …")
     if metric == XFERBENCH and not scores:
@@ -381,17 +379,17 @@ def _lacking(source: Source, file: Path, metric: str) -> ConfigError:
     if metric == XFERBENCH:
         command = "`ecsuite score --metrics xferbench`"
         return ConfigError(
-            f"{file}: no XferBench score in it; compute it with {command}, or choose one with --metric: {others}"
+            f"{file}: no XferBench score; compute it with {command}, or choose another score with --metric: {others}"
         )
     is_known = metric.partition(",")[0] in METRIC_OF
     similar = [] if is_known else get_close_matches(metric, [*scores, *source.measures], n=1)
     hint = "".join(f"; did you mean {name!r}?" for name in similar)
     has = (" It" if hint else "; it") + f" has {others}" if others else ""
-    return ConfigError(f"{file}: no score {metric} in it{hint}{has}")
+    return ConfigError(f"{file}: no score {metric}{hint}{has}")
 
 
 def _sample(source: Source, record: Score, file: Path) -> Sample:
-    """The sample of one record: of XferBench, cross-entropies by seed and target language; else one number."""
+    """Make the sample of a record: for XferBench, cross-entropies by seed and target language; otherwise one number."""
     metric = record.figure if record.is_measure else record.name
     if record.value is None and record.reason:
         what = "XferBench score" if metric == XFERBENCH else f"score {metric}"
@@ -409,9 +407,7 @@ def _sample(source: Source, record: Score, file: Path) -> Sample:
             is_short = 0 < len(source.settings) <= MOST_SETTINGS
             name = source.row or (short_settings(source) if is_short else str(source.game))
             identity = source.group
-            seed = (
-                -1 if source.seed is None else source.seed
-            )  # the values of a row without seeds are all its own
+            seed = -1 if source.seed is None else source.seed  # values without a seed stay separate
         elif seeds and seeds[0] is not None:
             seed = seeds[0]
         else:
@@ -437,10 +433,10 @@ def _sample(source: Source, record: Score, file: Path) -> Sample:
 
 
 def _merge_runs(samples: Sequence[Sample]) -> Sample:
-    """One sample of the runs of a row; several runs of one seed and block count as one, by their mean."""
+    """Merge the runs of a row into one sample; runs with equal seed and block count as one, by their mean."""
     places: dict[tuple[str, int], list[Sample]] = {}
     for number, sample in enumerate(samples):
-        for seed in sample.seeds:  # corpora without a seed are values of their own
+        for seed in sample.seeds:  # values without a seed stay separate
             places.setdefault((sample.blocks[0], -1 - number if seed < 0 else seed), []).append(sample)
     keys = sorted(places)
     firsts = [places[key][0] for key in keys]
@@ -463,19 +459,18 @@ def _merge_runs(samples: Sequence[Sample]) -> Sample:
 
 
 def short_settings(source: Source) -> str:
-    """The settings of a run in a name."""
+    """Settings of a run as a name, with short keys."""
     return ", ".join(
         f"{key.rpartition('.')[2]}={value_text(value)}" for key, value in source.settings.items()
     )
 
 
 def _seed(number: str) -> int | None:
-    """The seed in a signature; None if it is no number, or more than one."""
+    """Read a seed in a signature; None if it is not a single number."""
     return int(number) if number.isdecimal() and len(number) < 20 else None
 
 
 def _rows_of_xferbench(file: Path, record: Score, seeds: Sequence[int | None]) -> dict[int, dict[str, float]]:
-    """Cross-entropies by seed and target language."""
     by_seed = record.details.get("by_seed")
     if by_seed is not None:
         return _seed_rows(file, by_seed)
@@ -487,7 +482,6 @@ def _rows_of_xferbench(file: Path, record: Score, seeds: Sequence[int | None]) -
 
 
 def _seed_rows(file: Path, by_seed: Any) -> dict[int, dict[str, float]]:
-    """The cross-entropies of each seed."""
     rows = by_seed if isinstance(by_seed, list) else []
     seeds = [row.get("seed") if isinstance(row, dict) else None for row in rows]
     if not rows or not all(type(seed) is int for seed in seeds) or len(set(seeds)) < len(seeds):
@@ -498,7 +492,6 @@ def _seed_rows(file: Path, by_seed: Any) -> dict[int, dict[str, float]]:
 
 
 def _targets(file: Path, details: Mapping[str, Any]) -> dict[str, float]:
-    """The cross-entropies of one seed."""
     by_target = details.get("by_target")
     if not isinstance(by_target, dict) or not by_target:
         raise ConfigError(f"{file}: expected `by_target`, the cross-entropy on each target language")
@@ -542,7 +535,7 @@ def _merge(measured: Sequence[tuple[Sample, Path]]) -> Sample:
 
 
 def _of_common_signature(results: Sequence[Sample]) -> list[Sample]:
-    """The results of the only signature that every source has; all results if there is none or more than one."""
+    """Results with the only signature that every source has; all results if there is none or more than one."""
     by_source: dict[tuple[str, str], set[str]] = {}
     for result in results:
         by_source.setdefault((result.name, result.fingerprint or result.source), set()).add(result.signature)
@@ -551,11 +544,11 @@ def _of_common_signature(results: Sequence[Sample]) -> list[Sample]:
 
 
 def _with_different_names(results: Sequence[Sample], settings: Mapping[str, str]) -> list[Sample]:
-    """Make equal names unique: of a mean over seeds by its settings, which none of its folders has; else by folders.
+    """Make equal names unique: means over seeds by their settings, other results by parent folders.
 
     Args:
         results: The results.
-        settings: Those of runs in a name, by the fingerprint of their result.
+        settings: Settings of runs as a name, by the fingerprint of their result.
     """
     named = [
         replace(result, name=settings[result.fingerprint])
@@ -570,24 +563,24 @@ def _with_different_names(results: Sequence[Sample], settings: Mapping[str, str]
         namesakes = [other for other in results if other is not result and other.name == result.name]
         same = [other for other in namesakes if other.signature == result.signature]
         if not same:
-            continue  # results with different signatures are refused later, with a message that names the part
+            continue  # rejected later, with a message that names the differing part of the signature
         name = name_by_folders(result.source, [other.source for other in same])
         if name is None:
             raise ConfigError(
-                f"{result.name}: {result.source} has scores of different contents; remove the older scores"
+                f"{result.name}: {result.source} has scores of two different corpora; remove the older scores"
             )
         named[index] = replace(result, name=name)
     return named
 
 
 def over_seeds(sources: Sequence[Source]) -> list[tuple[str, Sample, Estimate]]:
-    """Each score over the seeds, of each signature one, in the order of tables; undefined scores are left out.
+    """Mean of each score (per signature) over the seeds, in the order of tables; undefined scores are left out.
 
     Args:
         sources: Scored runs of one game.
 
     Returns:
-        Name of the score, its values over the seeds whose corpora have it, and their mean with the spreads.
+        Name of the score, its values over the seeds with a value, and their mean with the spreads.
     """
     names = dict.fromkeys(
         record.name
@@ -621,7 +614,7 @@ def over_seeds(sources: Sequence[Source]) -> list[tuple[str, Sample, Estimate]]:
 
 
 def is_one_game(sources: Sequence[Source]) -> bool:
-    """Whether all are runs of one game that differ only in their seeds."""
+    """Whether all sources are runs of one game that differ only in their seeds."""
     return (
         len(sources) > 1 and all(source.group for source in sources) and len({s.group for s in sources}) == 1
     )

@@ -1,4 +1,4 @@
-"""A source of scores, such as a run or a corpus, with its records: one for each value, interval and chance level."""
+"""A source of scores, such as a run or a corpus, with its records: values with intervals and chance levels."""
 
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,26 +18,26 @@ from ecsuite.runtime.errors import ConfigError
 from ecsuite.tables.cells import value_text
 
 Status = Literal["done", "failed", "capped", "diverged"]
-"""How a run ended: as its settings say; with an error; by the clock, a stop or pruning; with values that are not
-finite."""
+"""End of a run: done: as its settings say; failed: with an error; capped: by the clock, a stop or pruning; diverged:
+with values that are not finite."""
 STORE = "jobs"
-"""Folder, in that of a sweep, with the stored results of its jobs."""
+"""Folder in a sweep's folder with the stored results of its jobs."""
 PROVENANCE = ("about", "data", "code", "format")
-"""Keys of a config that are no settings."""
+"""Keys of a config that are not settings."""
 MEASURES = (*DIRECTIONS, "length", "steps")
 """Measures of trainings."""
 MOST_SETTINGS = 4
-"""Most varying settings in a title."""
+"""Maximum number of varying settings in a title."""
 CAPPED = ("minutes", "limit", "interrupt", "preempted", "pruned")
-"""Values of `stopped` of runs that were ended before their time."""
+"""Values of `stopped` for runs that were ended early."""
 PROTOCOL = "protocol"
-"""Figure of a run of a claim: 1 if it formed a protocol, else 0."""
+"""Figure of a run of a claim: 1 if it formed a protocol, otherwise 0."""
 NUM_VALID = "evaluation.num_valid"
-"""Setting with the number of rounds of evaluation."""
+"""Setting with the number of rounds of an evaluation."""
 UNENDED = "unended"
-"""Value of `stopped` of a training that goes on, or was killed."""
+"""Value of `stopped` for a training that is running, or was killed."""
 INCOMPLETE = (*CAPPED, UNENDED)
-"""Values of `stopped` of runs that are not whole."""
+"""Values of `stopped` for incomplete runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,17 +47,17 @@ class Source:
     name: str
     """Name in tables."""
     file: Path
-    """File that describes it; errors name it."""
+    """File that describes it, named in errors."""
     records: tuple[Score, ...] = ()
     """Scores, and measures of the training."""
     is_run: bool = False
     """Whether a game was trained."""
     is_of_run: bool = False
-    """Whether its messages are of trained agents, also where the run folder is not known."""
+    """Whether its messages come from trained agents, even if the run folder is unknown."""
     folder: Path | None = None
-    """Folder; None of a file alone."""
+    """Folder of the run or corpus; None for a single file."""
     corpus: Path | None = None
-    """Path of its messages, as its file has it; they may have moved."""
+    """Path of its messages as recorded in its file; they may have moved."""
     how: str = ""
     """Reading options of the messages, see `Messages`."""
     system: str | None = None
@@ -65,39 +65,39 @@ class Source:
     game: str | None = None
     """Name of the game of a run."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Settings by `section.key`; of runs that were read together, those that differ between them."""
+    """Settings by `section.key`; for runs that were read together, the settings that differ between them."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    """Further settings by `section.key` that all runs of its sweep have, of the key `set` of the study."""
+    """Further settings by `section.key` that all runs of its sweep share, from the key `set` of the study."""
     seed: int | None = None
     """Seed of the run."""
     group: str = ""
-    """Identifier shared by runs that differ only in their seeds; empty where it is not known."""
+    """Identifier shared by runs that differ only in their seeds; empty if unknown."""
     row: str = ""
     """Name of the row of a table that it is in, see `Results.group`; empty: not in a table."""
     block: str = ""
     """Identifier of its settings that a row averages over; empty: none."""
     digest: str = ""
-    """Checksums of the files of the corpus as JSON text; empty where they are not known."""
+    """Checksums of the files of the corpus as JSON text; empty if unknown."""
     sizes: Mapping[str, float] = field(default_factory=dict)
     """Sizes of the corpus by name, such as `num_messages`."""
     status: Status = "done"
     """End of the training."""
     stopped: str | None = None
-    """Reason why the training ended: epochs, accuracy, minutes, …; None if it is not known, or it failed."""
+    """Reason why the training ended: epochs, accuracy, minutes, …; None if unknown, or if it failed."""
     failure: str | None = None
     """Reason of a failure; None if it did not fail."""
     training: Mapping[str, Any] = field(default_factory=dict)
-    """Result of the training, of a run of a sweep, see `ecsuite.games.runs.run_folder.RunResult.to_json`."""
+    """Result of the training in a sweep, see `ecsuite.games.runs.run_folder.RunResult.to_json`."""
     asked: tuple[str, ...] = ()
-    """Metrics that were requested by name; tables omit others of the same runs."""
+    """Metrics that were requested by name; tables omit other metrics of the same runs."""
     seconds: float | None = None
-    """Time of its training and its scores, of a run of a claim; None: not known."""
+    """Time of training and scores of a run of a claim, in seconds; None: unknown."""
     cache: dict[Path, dict[str, Any]] = field(default_factory=dict, repr=False, compare=False)
-    """Contents of the files of its folder that were read, shared by its copies (`replace`)."""
+    """Contents of read files of its folder, shared by its copies (`replace`)."""
 
     @property
     def config(self) -> dict[str, Any]:
-        """All settings of its run folder by `section.key`, with the name of the game; empty without a folder.
+        """All settings of its run folder by `section.key`, and the name of the game; empty without a folder.
 
         Raises:
             ConfigError: If the file can't be read.
@@ -107,7 +107,7 @@ class Source:
             return {}
         if (file := RunFolder(self.folder).config) not in self.cache:
             kept = self.metadata.get("config")
-            # Of files as they were written, metadata has the same settings, and reading JSON takes a tenth of the time.
+            # Unchanged files have the same settings in the metadata, and reading JSON takes a tenth of the time.
             tree: dict[str, Any] = {}
             if isinstance(kept, dict) and file.is_file() and is_sealed_text(file.read_bytes()):
                 tree = kept
@@ -143,11 +143,11 @@ class Source:
 
     @property
     def has_protocol(self) -> bool | None:
-        """Whether its agents understand each other: accuracy above its chance level; None: not known.
+        """Whether its agents understand each other: accuracy above its chance level; None: unknown.
 
-        The lower end of the exact 95 % interval of the accuracy over the rounds of evaluation is above the accuracy of
-        the best answers that read no message. It is not known of runs that diverged, failed or are not whole, nor of
-        plays without rounds of evaluation, such as naming games.
+        True if the lower end of the exact 95 % interval of the accuracy over the rounds of evaluation is above the best
+        accuracy without reading messages. Unknown for runs that diverged, failed or are incomplete, and for plays
+        without rounds of evaluation, such as naming games.
         """
         if (formed := self.values.get(PROTOCOL)) is not None:
             return bool(formed)
@@ -155,7 +155,7 @@ class Source:
         if level is None or self.failure is not None or not self.counts():
             return None
         measures = self.measures
-        accuracy = measures.get("accuracy") if measures.keys() & {"loss", "reward"} else None  # not of talks
+        accuracy = measures.get("accuracy") if measures.keys() & {"loss", "reward"} else None  # not in talks
         rounds = next(
             (own[NUM_VALID] for own in (self.settings, self.fixed, self.config) if NUM_VALID in own), None
         )
@@ -165,7 +165,7 @@ class Source:
 
     @property
     def is_whole(self) -> bool:
-        """Whether its training ended as its settings say: not by the clock, a stop, or pruning; and it did end."""
+        """Whether its training ended as its settings say, and not by the clock, a stop or pruning."""
         return self.stopped not in INCOMPLETE
 
     def counts(self, *, with_incomplete: bool = False) -> bool:
@@ -173,7 +173,7 @@ class Source:
         return self.status != "diverged" and (with_incomplete or self.stopped not in INCOMPLETE)
 
     def has(self, name: str) -> bool:
-        """Whether it has a value of a score or a measure."""
+        """Whether it has a value of a score or measure."""
         return any(
             record.value is not None and name == (record.figure if record.is_measure else record.name)
             for record in self.records
@@ -191,16 +191,16 @@ class Source:
 
     @property
     def scores(self) -> dict[str, float | None]:
-        """Scores by name, for tables: all of them, or those that were asked for by name, and users' own."""
+        """Scores by name, for tables: all, or the requested ones and users' own."""
         values = {record.name: record.value for record in self.records if not record.is_measure}
-        # Options that belong to the name of a score are a part of it; those of others, as of XferBench, are not.
+        # Options in the name of a score belong to it; options of other metrics, such as XferBench, do not.
         asked = {each if each in values else each.partition(",")[0] for each in self.asked}
         wanted = {name: value for name, value in values.items() if name in asked or name not in METRIC_OF}
         return wanted if self.asked and wanted else values
 
     @cached_property
     def values(self) -> dict[str, float | None]:
-        """Values of all records by name; None where one is undefined."""
+        """Values of all records by name; None if undefined."""
         return {record.figure: record.value for record in self.records}
 
     @property
@@ -209,11 +209,11 @@ class Source:
         return {**self.measures, **self.scores}
 
     def records_of(self, score: str) -> list[Score]:
-        """The records of a score, of each signature one."""
+        """Records of a score, one per signature."""
         return [record for record in self.records if record.name == score and not record.is_measure]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """A row of the record table for each value, and for each value of a part."""
+        """Rows of the record table: one per value, and one per value of a part."""
         about_source = {
             "source": self.name,
             "system": self.system,
@@ -249,7 +249,7 @@ class Source:
 
 
 def _parts(score: Score) -> Iterator[tuple[dict[str, Any], float]]:
-    """Values of the parts of the source, each with its unit: seed and target, speaker, pair."""
+    """Values of the parts of the source with their units: seed and target, speaker, pair."""
     seeds = score.details.get("by_seed")
     for row in seeds if isinstance(seeds, list) else ():
         if isinstance(row, Mapping):
@@ -261,17 +261,17 @@ def _parts(score: Score) -> Iterator[tuple[dict[str, Any], float]]:
 
 
 def _values(unit: Mapping[str, Any], key: str, values: Any) -> Iterator[tuple[dict[str, Any], float]]:
-    """The numbers of a mapping, each with its unit."""
+    """Numbers of a mapping with their units."""
     for name, value in values.items() if isinstance(values, Mapping) else ():
         if type(value) in (int, float):
             yield {**unit, key: name}, value
 
 
 def read_config(file: Path) -> dict[str, Any]:
-    """The settings of a `config.yaml` by section, without what says nothing about what is played.
+    """Read the settings of a `config.yaml` by section, without keys that do not affect the play.
 
     Raises:
-        ConfigError: If it is not YAML, or no mapping.
+        ConfigError: If it is not YAML, or not a mapping.
         DamagedError: If it was changed.
     """
     try:
@@ -282,41 +282,41 @@ def read_config(file: Path) -> dict[str, Any]:
 
 
 def unit_text(unit: Mapping[str, Any]) -> str:
-    """A unit in a cell: `seed=0, target=da`; `whole` of all."""
+    """Unit as text in a cell: `seed=0, target=da`; `whole` without a part."""
     return ", ".join(f"{key}={value}" for key, value in unit.items()) or "whole"
 
 
 VALUE_COLUMNS = ("source", "status", "why", "num_messages", "num_symbols", "unit", "score", "value", "low", "high",
                  "chance", "chance_low", "chance_high", "reason", "signature", "version", "machine")  # fmt: skip
-"""Columns of the record table that no setting may have."""
+"""Reserved columns of the record table, which no setting may have."""
 
 
 def setting_column(name: str, taken: Container[str]) -> str:
-    """The name of the column of a setting: its own, or `setting.NAME` if a measure or a score is called so.
+    """Column name of a setting: its own, or `setting.NAME` if a measure or score has this name.
 
     Args:
         name: The setting.
-        taken: Other columns of the table.
+        taken: Names of the table's other columns.
     """
     return f"setting.{name}" if name in taken or name in MEASURES or name in METRIC_OF else name
 
 
 GRAMMAR = "a grammar"
-"""Value of `speaker` of the first language of an iterated-learning chain; corpora of grammars have no speaker."""
+"""Value of `speaker` for the first language of an iterated-learning chain; corpora of grammars have no speaker."""
 PEOPLE = ("a participant", "participants")
-"""Values of `speaker` of people: one, or several."""
+"""Values of `speaker` for people: one, or several."""
 PROGRAMS = ("a simulated participant", "simulated participants")
-"""Values of `speaker` of simulated participants."""
+"""Values of `speaker` for simulated participants."""
 
 
 def speaker_of(metadata: Mapping[str, Any]) -> str:
-    """Speaker in the metadata; empty of a grammar, or if unknown."""
+    """Speaker in the metadata; empty for a grammar, or if unknown."""
     speaker = metadata.get("speaker")
     return speaker if isinstance(speaker, str) and speaker != GRAMMAR else ""
 
 
 def kind_of(metadata: Mapping[str, Any]) -> Literal["people", "grammar", "corpus"]:
-    """Kind of a corpus; a corpus of learners of a grammar is no corpus of the grammar."""
+    """Kind of a corpus; a corpus of learners of a grammar is not a corpus of the grammar."""
     if (speaker := speaker_of(metadata)) in PEOPLE:
         return "people"
     return "grammar" if "grammar" in metadata and not speaker else "corpus"

@@ -1,6 +1,6 @@
-"""Metrics of a run, `(run, options) -> list[Score]`: they ask its agents, where those of a corpus read its messages.
+"""Metrics of a run, `(run, options) -> list[Score]`, which use its agents instead of a corpus of messages.
 
-They are in the registry of metrics, and asked for by name: `ecsuite score runs/a --metrics rsa`.
+They are in the registry of metrics, and computed if named: `ecsuite score runs/a --metrics rsa`.
 """
 
 from collections.abc import Sequence
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 def load_run_if_needed(
     path: Path, names: Sequence[str], *, trust_code: bool, is_whole: bool = True
 ) -> "Run | None":
-    """The run of a corpus, if a metric asks its agents.
+    """Load the run of a corpus if a metric needs its agents.
 
-    Metrics that can do without agents ask those of a folder that has them, and not of its corpus file.
+    Metrics that can use agents or messages use the agents if `path` is a run folder, but not if it is a corpus file.
 
     Args:
-        path: Of the corpus.
-        names: Of metrics.
+        path: Path of the corpus.
+        names: Names of metrics.
         trust_code: Whether foreign parts are imported.
         is_whole: Whether all messages are scored.
 
     Raises:
-        ConfigError: If it is not of a run, or its run has no checkpoint.
-        UntrustedError: If its config names foreign parts, and these are not trusted.
+        ConfigError: If it does not belong to a run, or its run has no checkpoint.
+        UntrustedError: If its config names foreign parts that are not trusted.
     """
     traits = {name: find_metric(name).shared for name in names}
     asking = [name for name, each in traits.items() if each.needs_agents]
@@ -43,9 +43,9 @@ def load_run_if_needed(
     from ecsuite.games.runs.run import load_run
 
     if not RunFolder(folder).is_run:
-        raise ConfigError(f"{path}: metric {asking[0]} asks the agents of a run: expected a run folder")
+        raise ConfigError(f"{path}: metric {asking[0]} needs the agents of a run: expected a run folder")
     run = load_run(folder, trust_code=trust_code, note=note)
     if not asking and not run.has_agents:
         return None
-    run.pair  # noqa: B018 - read now, so that damaged files are refused before anything is computed
+    run.pair  # noqa: B018 - loads the agents now, so that damaged files fail early
     return run

@@ -1,4 +1,4 @@
-"""Accuracies of agents: about held-out meanings, about objects of noise, and between agents that never met."""
+"""Accuracies of agents: on held-out meanings, on objects of noise, and of agents that never met."""
 
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 GENERALISATION = Traits(
     name="generalisation",
     about="accuracy on held-out meanings",
-    high="1 if agents always understand each other about new combinations; compare with `seen` in its details",
+    high="1 if agents always understand each other about new combinations; compare with `seen` in the details",
     question="agents",
     direction="higher",
     version=3,
@@ -34,16 +34,15 @@ GENERALISATION = Traits(
 def generalisation(run: "Run", options: Options) -> list[Score]:
     """Accuracy on combinations of values that were held out of training.
 
-    Chaabouni et al. (2020), https://arxiv.org/abs/2004.09124: each value is seen in training, but not these
-    combinations of values (`world.held_out`). The score is the mean over held-out meanings of the accuracy in the
-    rounds of evaluation about each, with Student's 95 % interval over meanings; of a society, over all pairs that
-    meet, too.
+    Chaabouni et al. (2020), https://arxiv.org/abs/2004.09124: training has all values, but not these combinations of
+    values (`world.held_out`). The score is the mean over held-out meanings of the accuracy in the rounds of evaluation
+    about each meaning, with Student's 95 % interval over meanings; for a society it is also averaged over all pairs
+    that meet.
 
-    The details have the same of meanings that were seen in training (`seen`), where the world evaluates them, the
-    `gap` between both, and the chance level. Where agents see attribute values, `by_unseen_pairs` has the accuracy by
-    the number of pairs of values of the meaning that no object of training has both; with two attributes it is always
-    one.
-    `rare` has the accuracy on values that were rare in training (`world.rare_combinations`; Auersperger & Pecina 2022,
+    The details have the accuracy on meanings of the training (`seen`), if the world evaluates them, the `gap` between
+    both, and the chance level. If agents see attribute values, `by_unseen_pairs` has the accuracy by the number of
+    pairs of values of the meaning that no training object combines; with two attributes it is always one. `rare` has
+    the accuracy on values that were rare in training (`world.rare_combinations`; Auersperger & Pecina 2022,
     https://arxiv.org/abs/2206.04751).
 
     Undefined if nothing was held out.
@@ -79,7 +78,7 @@ def generalisation(run: "Run", options: Options) -> list[Score]:
 
 
 def unseen_pairs(trained: NDArray[np.int64], meanings: NDArray[np.generic]) -> NDArray[np.int64]:
-    """The number of pairs of values of each meaning that no meaning of training has both.
+    """Number of pairs of values of each meaning that no training meaning combines.
 
     Args:
         trained: Attribute values, (num_trained, num_attributes).
@@ -97,7 +96,6 @@ def unseen_pairs(trained: NDArray[np.int64], meanings: NDArray[np.generic]) -> N
 
 
 def _by_meaning(rounds: "EvaluatedRounds", chosen: NDArray[np.bool_]) -> list[float]:
-    """The accuracy in some rounds about each of their meanings."""
     _, meaning = np.unique(rounds.meanings[chosen], axis=0, return_inverse=True)
     meaning = meaning.ravel()
     means: list[float] = (np.bincount(meaning, rounds.accuracy[chosen]) / np.bincount(meaning)).tolist()
@@ -106,8 +104,8 @@ def _by_meaning(rounds: "EvaluatedRounds", chosen: NDArray[np.bool_]) -> list[fl
 
 NOISE_OBJECTS = Traits(
     name="noise_objects",
-    about="accuracy about objects of noise (a control)",
-    high="above chance: agents speak of single pixels or features; as by chance: of what objects have in common",
+    about="accuracy on objects of noise (a control)",
+    high="above chance, agents communicate single pixels or features; at chance level, properties of objects",
     question="agents",
     version=2,
     bounds=(0.0, 1.0),
@@ -119,15 +117,15 @@ NOISE_OBJECTS = Traits(
 
 @metric(NOISE_OBJECTS)
 def noise_objects(run: "Run", options: Options) -> list[Score]:
-    """Accuracy in rounds of evaluation about images or vectors of noise, in the place of the objects of the world.
+    """Accuracy in rounds of evaluation with noise images or vectors instead of the objects of the world.
 
     Bouchacourt & Baroni (2018, section 4), https://arxiv.org/abs/1808.10696: agents that understand each other about
-    noise speak of single pixels or features, and not of what objects have in common. The score is the mean over the
-    rounds of validation with Student's 95 % interval over rounds, those of a batch sharing objects; of a society, over
-    all pairs that meet, too. The details have the accuracy about the objects of the world (`accuracy`) and the chance
-    level.
+    noise communicate single pixels or features, not properties of objects. The score is the mean over the rounds of
+    validation with Student's 95 % interval over rounds (rounds of a batch share objects); for a society it is also
+    averaged over all pairs that meet. The details have the accuracy on the objects of the world (`accuracy`) and the
+    chance level.
 
-    Undefined where agents see attribute values instead of images or features.
+    Undefined if agents see attribute values instead of images or features.
     """
     from ecsuite.eval.run_metrics.noise_grid import played
     from ecsuite.games.worlds.world import with_noise_objects
@@ -139,7 +137,7 @@ def noise_objects(run: "Run", options: Options) -> list[Score]:
         noisy = with_noise_objects(world)
     except ConfigError:
         return [
-            score(value=None, reason="the objects of this world are attribute values, no images or features")
+            score(value=None, reason="the objects of this world are attribute values, not images or features")
         ]
     rounds = played(run, [(noisy, "valid")]).accuracy.tolist()
     value, half_width = mean_and_half_width(rounds)
@@ -151,7 +149,7 @@ def noise_objects(run: "Run", options: Options) -> list[Score]:
 CROSS_PLAY = Traits(
     name="cross_play",
     about="accuracy of pairs that never met",
-    high="as high as that of pairs that met: one language for all; as by chance also for renamed symbols",
+    high="as high as for pairs that met if all share one language; at chance level also for renamed symbols",
     question="agents",
     direction="higher",
     version=2,
@@ -167,8 +165,8 @@ def cross_play(run: "Run", options: Options) -> list[Score]:
     """Accuracy of the pairs of a society that never met in training, without learning (zero-shot).
 
     The score is the mean over these pairs. They share agents, so its 95 % interval is from a jackknife over agents, see
-    `crossed_means.crossed_mean`. The details have the mean over pairs that met (`met`), and the accuracy of every
-    sender (rows) with every receiver (`matrix`). `ecsuite cross-play` does the same for agents of several runs.
+    `estimates.crossed_mean`. The details have the mean over pairs that met (`met`), and the accuracy of every sender
+    (rows) with every receiver (`matrix`). `ecsuite cross-play` does this for agents of several runs.
 
     Undefined if all pairs met.
     """

@@ -1,7 +1,7 @@
-"""Whether messages matter in a world with steps: rewards with messages changed, and what messages tell and do.
+"""Audit of messages in a world with steps: rewards with changed messages, information of messages, and influence.
 
 Lowe et al. (2019, "On the pitfalls of measuring emergent communication", arXiv 1903.05168): agents may say what they
-see (positive signalling) while nobody does anything else for it (positive listening), so each is measured by itself.
+see (positive signalling) while nobody acts on it (positive listening), so both are measured.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecsuite.eval.run_metrics.audit_information import Told, informed, read_by_outsiders, with_correction
+from ecsuite.eval.run_metrics.audit_information import (
+    Told,
+    message_information,
+    read_by_outsiders,
+    with_correction,
+)
 from ecsuite.eval.statistics.estimates import Difference, corrected, mean_and_half_width, paired_difference
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
@@ -29,21 +34,21 @@ from ecsuite.tables.cells import estimate, nothing, number, p_value, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 CONDITIONS = {
-    "severed": "nobody hears anything",
-    "shuffled in time": "what was said at another step of the episode",
-    "swapped": "what was said at this step of another episode",
-    "constant": "always what the speaker says most often",
+    "severed": "no agent hears anything",
+    "shuffled in time": "a message from another step of the episode",
+    "swapped": "the message at this step of another episode",
+    "constant": "always the speaker's most frequent message",
     "own last": "the hearer's own last message",
 }
-"""Message ablations."""
+"""Message ablations, with a description of the message that is heard."""
 MOST_MESSAGES = 32
-"""Most different messages that a hearer is asked about at each step: those said most often."""
+"""Maximum number of alternative messages per step for the influence: the most frequent ones."""
 ALPHA = 0.05
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Condition:
-    """The reward of an episode where something else is heard."""
+    """Reward per episode under a message ablation."""
 
     name: str
     reward: float
@@ -51,9 +56,9 @@ class Condition:
     half_width: float | None
     """Half-width of its 95 % interval."""
     cost: float | None
-    """Cost of the messages of an episode, mean over agents, excluded from the reward; None: no cost."""
+    """Cost of the messages of an episode, mean over agents, not part of the reward; None: no cost."""
     loss: Difference | None
-    """Reward as it was played minus this one, over the same episodes; None: this is as it was played."""
+    """Reward without ablation minus this reward, over the same episodes; None for the condition without ablation."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +66,7 @@ class Audit:
     """Result of an audit."""
 
     conditions: Sequence[Condition]
-    """The first is as it was played."""
+    """Conditions; the first is without ablation."""
     told: Sequence[Told]
     scripted: float | None
     """Reward of scripted agents; None: the world has none for this channel."""
@@ -69,33 +74,35 @@ class Audit:
     """Expected reward of the best agents that see everything; None: unknown."""
     num_episodes: int
     is_heard: bool
-    """Whether any message arrives at anybody."""
+    """Whether any message reaches an agent."""
 
     @property
     def conclusion(self) -> str:
         """The conclusion in a sentence."""
         if not self.is_heard:
-            return "No message arrives at anybody: what is said can't matter."
+            return "No message reaches an agent, so messages can't matter."
         losses = {
             condition.name: condition.loss for condition in self.conditions if condition.loss is not None
         }
         if (swapped := losses["swapped"]).conclusion == "higher":
-            how = f"with those of other episodes the reward is {swapped.mean:.3g} lower"
-            return f"Messages matter: {how}; what is said is used."
+            how = f"with messages of other episodes the reward is {swapped.mean:.3g} lower"
+            return f"Messages matter: {how}; agents use their content."
         if losses["severed"].conclusion == "higher":
             return (
-                f"That messages arrive matters, not what they say: severed, the reward is {losses['severed'].mean:.3g} "
+                f"Messages matter, but not their content: severed, the reward is {losses['severed'].mean:.3g} "
                 "lower; swapped, it is not."
             )
         says = any(each.kind == "signalling" and (each.p_holm or 1) <= ALPHA for each in self.told)
         hears = any(each.kind == "influence" and each.value > 0.001 for each in self.told)
         if says and hears:
-            return "Messages tell what speakers see and change what hearers do, but not to their reward."
+            return (
+                "Messages depend on what speakers see and change the actions of hearers, but not the reward."
+            )
         if says:
-            return "Messages tell what speakers see, and nobody does anything else for it: they are not used."
+            return "Messages depend on what speakers see, but change no action: they are not used."
         if hears:
-            return "Messages change what hearers do, and tell nothing of what speakers see: they are noise to them."
-        return "Messages tell nothing of what speakers see, and nobody listens: they are not used."
+            return "Messages change the actions of hearers, but do not depend on what speakers see: they act as noise."
+        return "Messages do not depend on what speakers see, and change no action: they are not used."
 
     def to_json(self) -> dict[str, Any]:
         """The audit as JSON-ready data."""
@@ -124,14 +131,14 @@ def audit(
     num_draws: int = 399,
     by: str | None = None,
 ) -> Audit:
-    """Play the same episodes with messages as they are and changed, and measure what messages tell and bring about.
+    """Play the same episodes with and without message ablations, and measure information and influence of messages.
 
     Args:
-        play: Has the world, the channel and the agents.
-        agents: Others to play instead.
-        num_episodes: Episodes, of their own numbers; at least 8.
-        num_draws: Shuffles of whole episodes.
-        by: `step` or `turn`: messages are also severed and swapped at each of these alone.
+        play: Play with the world, the channel and the agents.
+        agents: Agents to play instead.
+        num_episodes: Number of episodes, at least 8, which are not those of training.
+        num_draws: Permutations of whole episodes.
+        by: `step` or `turn`: also sever and swap messages at single steps or turns.
 
     Raises:
         ConfigError: If nobody speaks, there are fewer than 8 episodes, or there are no turns.
@@ -139,7 +146,7 @@ def audit(
     if num_episodes < 8:
         raise ConfigError(f"--episodes: expected at least 8, got {num_episodes}")
     if not any(spec.speaks for spec in play.environment.agents):
-        raise ConfigError("no agent of this world speaks: there is nothing to audit")
+        raise ConfigError("no agent of this world speaks: expected a world with messages")
     played = _Played(play, agents, num_episodes)
     rng = play.rng("audit", 0)
     usual = played.episodes()
@@ -166,7 +173,7 @@ def audit(
     except ConfigError:
         scripted = None
     told = [
-        *with_correction(informed(play, usual, rng, num_draws)),
+        *with_correction(message_information(play, usual, rng, num_draws)),
         *read_by_outsiders(play, usual, rng),
         *influence.results(),
     ]
@@ -194,7 +201,7 @@ class _Played:
         agents: Policies | None = None,
         severs: bool = True,
     ) -> Episodes:
-        """The episodes with something else heard; of agents that are severed, nothing is."""
+        """Play the episodes with changed messages; severed agents hear nothing."""
         deliver = severed if severs and self.play.options.is_severed else deliver or _as_said
         generator = self.play.noise("audit", 0)
         return self.play.play(
@@ -219,13 +226,13 @@ def _condition(play: Acting, name: str, episodes: Episodes, loss: Difference | N
 
 
 def _deliveries(usual: Episodes, rng: np.random.Generator) -> Mapping[str, Deliver]:
-    """Delivery of messages in each condition."""
+    """Delivery function of messages for each condition."""
     said, last = usual.said, len(usual.said) - 1
     batch, number = said.shape[1:3]
     lengths = usual.alive.sum(0)
-    # Steps of an episode in another order, and for each episode another one.
+    # Permuted steps, independently for each episode.
     keys = rng.random(usual.alive.shape)
-    # Some are active without speaking, as in dialogues: when an agent speaks is then known, and who does matters.
+    # In dialogues some agents act without speaking: the speaker of a step is then fixed, and matters.
     has_turns = (usual.counts & ~usual.speaking).any()
     if not has_turns:
         said = _of_whoever_speaks(said, usual.speaking)
@@ -264,14 +271,14 @@ def _deliveries(usual: Episodes, rng: np.random.Generator) -> Mapping[str, Deliv
 
 
 def _of_whoever_speaks(said: Tensor, speaking: NDArray[np.bool_]) -> Tensor:
-    """Messages, (steps, batch, num_agents, width), those of agents that do not speak at a step from one who does."""
+    """Messages, (steps, batch, num_agents, width), where agents that do not speak get the message of one that does."""
     one = torch.from_numpy(speaking.argmax(2)).to(said.device)[..., None, None].expand_as(said[:, :, :1])
     of_one = said.gather(2, one) * torch.from_numpy(speaking.any(2)).to(said)[..., None, None]
     return said.where(torch.from_numpy(speaking).to(said.device)[..., None], of_one)
 
 
 def _shuffled_steps(may: NDArray[np.bool_], keys: NDArray[np.float64]) -> NDArray[np.int64]:
-    """For each step another one of those in which messages are said, in the order of keys, (steps, batch) each."""
+    """Permute the steps with messages in the order of keys, (steps, batch) each."""
     order = np.argsort(np.where(may, keys, 2.0), axis=0)
     shuffled: NDArray[np.int64] = np.take_along_axis(order, (may.cumsum(0) - 1).clip(0), 0)
     return shuffled
@@ -280,7 +287,7 @@ def _shuffled_steps(may: NDArray[np.bool_], keys: NDArray[np.float64]) -> NDArra
 def _by_part(
     usual: Episodes, environment: Environment, by: str, deliveries: Mapping[str, Deliver]
 ) -> dict[str, Deliver]:
-    """Severed and swapped at each step, or turn, alone, with who speaks then."""
+    """Ablations severed and swapped at single steps or turns, with the names of the speakers."""
     size = {"step": 1, "turn": environment.steps_per_turn}.get(by)
     if size is None:
         expected = "step, or turn in a dialogue" if by != "turn" else "step: this world has no turns"
@@ -301,12 +308,10 @@ def _by_part(
 
 
 def _only_at(steps: range, deliver: Deliver) -> Deliver:
-    """Messages of some steps are changed, and no others."""
     return lambda step, said, heard: deliver(step, said, heard) if step in steps else (said, heard)
 
 
 def _most_common(said: Tensor, counts: NDArray[np.bool_]) -> Tensor:
-    """The message, (message width), that is said most often."""
     messages = said[torch.from_numpy(counts).to(said.device)]
     if not len(messages):
         return torch.zeros_like(said[0, 0])
@@ -316,7 +321,7 @@ def _most_common(said: Tensor, counts: NDArray[np.bool_]) -> Tensor:
 
 
 def _alternatives(usual: Episodes) -> tuple[Tensor, Tensor]:
-    """The messages that are said most often, (num_messages, message width), and the share of each."""
+    """The most frequent messages, (num_messages, message width), and their shares."""
     counts = torch.from_numpy(usual.speaking).to(usual.said.device) & (usual.said.abs().sum(-1) >= 0)
     is_speaker = torch.tensor([message is not None for message in usual.messages[0]], device=counts.device)
     messages, number = usual.said[counts & is_speaker].unique(dim=0, return_counts=True)
@@ -325,12 +330,12 @@ def _alternatives(usual: Episodes) -> tuple[Tensor, Tensor]:
 
 
 class _Influence:
-    """Causal influence: what hearers would do if another message came (Jaques et al. 2019, arXiv 1810.08647).
+    """Causal influence of messages on the actions of hearers (Jaques et al. 2019, arXiv 1810.08647).
 
-    At each step, of everything else as it is: sum_m p(m) KL(p(a | m) || sum_m' p(m') p(a | m')) in bits, with p(m) how
-    often each message is said at all; it is the mutual information of message and action if messages came at random.
-    Of hearers that ignore messages it is exactly 0. Steps at which no message arrives at the hearer, or at which its
-    action does not count, as after the end of an episode, do not count.
+    At each step, with everything else fixed: sum_m p(m) KL(p(a | m) || sum_m' p(m') p(a | m')) in bits, where p(m) is
+    the frequency of message m; it is the mutual information of message and action for random messages. For hearers that
+    ignore messages it is exactly 0. Steps at which no message reaches the hearer, or at which its action does not
+    count, such as after the end of an episode, are left out.
     """
 
     def __init__(self, messages: Tensor, weights: Tensor, play: Acting, usual: Episodes) -> None:
@@ -339,7 +344,7 @@ class _Influence:
         self.sums: dict[tuple[int, int], list[Tensor]] = {}
 
     def __call__(self, step: int, agent: int, decide: Policy, seen: Tensor, heard: Tensor) -> None:
-        """Ask an agent what it would do; see `Watch`."""
+        """Compute the influence on an agent at a step; see `Watch`."""
         if self.play.environment.agents[agent].num_actions == 1 or not 0 < step < len(self.usual.acting):
             return
         hears = self.usual.heard_from[step, :, agent, : heard.shape[1]] >= 0
@@ -356,13 +361,13 @@ class _Influence:
             mean = (of_each * self.weights[:, None]).sum(1, keepdim=True)
             gain = torch.special.xlogy(of_each, of_each) - torch.special.xlogy(of_each, mean)
             bits = (gain.sum(2) * self.weights).sum(1) / np.log(2)
-            bits = bits.where(bits > 1e-9, 0.0)  # below is rounding
+            bits = bits.where(bits > 1e-9, 0.0)  # rounding error
             self.sums.setdefault((agent, slot), []).append(
                 bits[torch.from_numpy(counts[:, slot]).to(bits.device)]
             )
 
     def results(self) -> Iterator[Told]:
-        """The mean over the steps of all episodes that count, of each hearer and what it hears."""
+        """Yield the mean influence over all counted steps, for each hearer and each message that it hears."""
         specs = self.play.environment.agents
         for (agent, slot), bits in self.sums.items():
             name = specs[agent].name
@@ -375,30 +380,30 @@ class _Influence:
 
 
 USUAL = "as said"
-"""The condition in which nothing is changed."""
+"""Condition without ablation."""
 
 
 def report(found: Audit) -> Report:
-    """The rewards, what messages tell, and what follows."""
+    """Tables of rewards and measures of messages, with the conclusion."""
     notes = [
         found.conclusion,
-        f"{found.num_episodes:,} episodes, the same in each row; ±: 95 % interval; lost: as said minus the row",
-        "told: mutual information in bits, influence too; reading: share that a linear model of the last two messages "
-        "gets right in other episodes; outsider: what fresh listeners get right, who hear the last four",
-        "shuffled: the mean over shuffles of whole episodes; an influence of 0 is exact, without shuffles",
+        f"{found.num_episodes:,} episodes, the same in each row; ±: 95 % interval; lost: as said minus row",
+        "told: mutual information and influence in bits; reading: accuracy of a linear model of the last two messages "
+        "in other episodes; outsider: accuracy of fresh listeners that hear the last four",
+        "shuffled: mean with whole episodes permuted; influence needs none, as messages without it have exactly 0",
     ]
     if found.conditions[0].cost is not None:
-        notes.append("cost: of the symbols that are said, which is neither in the reward nor in what is lost")
+        notes.append("cost: cost of symbols, which is part of neither the reward nor the lost reward")
     notes.append(
-        "what messages might be worth: the same training with --set play.is_severed=true, play.broadcasts=heard (in "
+        "to measure the value of messages, train again with --set play.is_severed=true, play.broadcasts=heard (in "
         "place of messages, what speakers saw and did) or all (an oracle): ecsuite train-game RUN/config.yaml --set …"
     )
     if found.oracle is not None:
-        notes.insert(2, f"the best agents that see everything get {found.oracle:.4g} an episode on average")
+        notes.insert(2, f"the best agents that see everything get {found.oracle:.4g} per episode on average")
     if found.scripted is not None:
-        notes.insert(2, f"scripted agents of this world get {found.scripted:.4g} an episode")
+        notes.insert(2, f"scripted agents of this world get {found.scripted:.4g} per episode")
     return Report(
-        tables=[_rewards(found), _told(found)],
+        tables=[_rewards(found), _measures_table(found)],
         notes=tuple(notes),
         data=found.to_json(),
         draw=partial(_draw, found),
@@ -413,7 +418,7 @@ def _rewards(found: Audit) -> Table:
             width = None if each.loss.ci95 is None else (each.loss.ci95[1] - each.loss.ci95[0]) / 2
             lost = estimate(each.loss.mean, width)
         name, _, place = each.name.partition(", ")
-        what = CONDITIONS.get(name, "what is said") + (", of this part alone" if place else "")
+        what = CONDITIONS.get(name, "the messages as said") + (", in this part only" if place else "")
         p = nothing() if each.loss is None else p_value(each.loss.p_holm)
         paid = [] if each.cost is None else [number(each.cost), number(each.reward - each.cost)]
         rows.append(row_of(each.name, estimate(each.reward, each.half_width), *paid, lost, p, text(what)))
@@ -421,7 +426,7 @@ def _rewards(found: Audit) -> Table:
     costs = (number_column("cost"), number_column("net", heading="less cost")) if has_costs else ()
     columns = (
         name_column("heard"),
-        number_column("reward", heading="reward an episode"),
+        number_column("reward", heading="reward per episode"),
         *costs,
         number_column("lost"),
         number_column("p", heading="p (Holm)"),
@@ -430,7 +435,7 @@ def _rewards(found: Audit) -> Table:
     return Table(columns=columns, rows=rows, title="reward")
 
 
-def _told(found: Audit) -> Table:
+def _measures_table(found: Audit) -> Table:
     rows = [
         row_of(
             each.kind,

@@ -1,4 +1,4 @@
-"""Information of messages in an audit: about views and actions, by plug-in estimates and by fresh listeners."""
+"""Information of messages in an audit about views and actions: plug-in estimates and accuracies of fresh listeners."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,27 +18,27 @@ from ecsuite.games.plays.acting import Acting
 from ecsuite.runtime.devices import fixed_threads
 
 MOST_ROWS = 5000
-"""Most messages that a linear model learns, and is tested on."""
+"""Maximum number of messages for training a linear model, and for testing it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Told:
-    """How much two things have to do with each other, beside episodes that are paired at random."""
+    """Association of messages with a view or an action, compared with permuted episodes."""
 
     kind: str
-    """signalling: message and meaning; consistency: message and own action at the step; coordination: message and next
-    action of a hearer; reading: what a linear model of the last two messages gets right; outsider: what fresh listeners
-    get right by the last four; influence: what a hearer would do if another message came."""
+    """signalling: message and view of the speaker; consistency: message and speaker's action at the step; coordination:
+    message and hearer's next action; reading: accuracy of a linear model of the last two messages; outsider: accuracy
+    of fresh listeners of the last four; influence: change of the hearer's action under other messages."""
     about: str
-    """Agent and attribute."""
+    """Agents and attribute."""
     value: float
-    """In bits; of reading, a share."""
+    """Value in bits; an accuracy for reading and outsider."""
     null: float | None = None
-    """Mean value for whole episodes that are shuffled; None: it is 0 by construction."""
+    """Mean value for permuted whole episodes; None: it is 0 by construction."""
     p_value: float | None = None
-    """Share of shuffles with as high a value, with the value itself; None without shuffles."""
+    """Share of permutations with at least this value, including the value itself; None without permutations."""
     p_holm: float | None = None
-    """P-value, corrected for all agents and attributes of the kind (Holm)."""
+    """P-value with Holm's correction over all agents and attributes of the kind."""
 
 
 def with_correction(told: Iterable[Told]) -> list[Told]:
@@ -51,8 +51,10 @@ def with_correction(told: Iterable[Told]) -> list[Told]:
     return [replace(each, p_holm=next(p_holm[each.kind])) for each in found]
 
 
-def informed(play: Acting, usual: Episodes, rng: np.random.Generator, num_draws: int) -> Iterator[Told]:
-    """Information of messages about views and actions of speakers, and about the next actions of hearers."""
+def message_information(
+    play: Acting, usual: Episodes, rng: np.random.Generator, num_draws: int
+) -> Iterator[Told]:
+    """Yield the information of messages about views and actions of speakers, and about next actions of hearers."""
     specs = play.environment.agents
     said = usual.said.cpu().numpy()
     codes = _numbered(said)
@@ -63,11 +65,11 @@ def informed(play: Acting, usual: Episodes, rng: np.random.Generator, num_draws:
         speaking = usual.speaking[..., speaker]
         rows = _Rows(speaking, rng, num_draws)
         own, meant = rows.of(codes[..., speaker]), rows.of(usual.meanings[:, :, speaker])
-        about = f"what {spec.name} says, of what it sees"
+        about = f"what {spec.name} says, about what it sees"
         yield _information("signalling", about, own, _numbered(meant), rows)
         acting = speaking & usual.acting[..., speaker]
         if spec.num_actions > 1 and acting.any():
-            some, about = _Rows(acting, rng, num_draws), f"what {spec.name} says, of what it does"
+            some, about = _Rows(acting, rng, num_draws), f"what {spec.name} says, about what it does"
             done = some.of(usual.actions[..., speaker])
             yield _information("consistency", about, some.of(codes[..., speaker]), done, some)
         both = np.concatenate([said[:, :, speaker], last[:, :, speaker]], 2)
@@ -86,7 +88,7 @@ def informed(play: Acting, usual: Episodes, rng: np.random.Generator, num_draws:
                 rows.of(usual.actions[..., hearer]),
                 rows.of(np.roll(codes[..., speaker], 1, axis=0)),
             )
-            about = f"what {spec.name} does, of what {specs[speaker].name} said"
+            about = f"what {spec.name} does, about what {specs[speaker].name} said"
             yield _information("coordination", about, heard, done, rows)
             both = np.concatenate([last[:, :, speaker], earlier[:, :, speaker]], 2)
             about = f"action of {spec.name}, from what {specs[speaker].name} said"
@@ -94,15 +96,15 @@ def informed(play: Acting, usual: Episodes, rng: np.random.Generator, num_draws:
 
 
 class _Rows:
-    """Rows of episodes, and shuffles of whole episodes.
+    """Rows of episodes, and permutations of whole episodes.
 
-    An episode gets the rows of another one that has as many of them, in their order: if they have nothing to do with
-    the rest of an episode, but for how many they are, each shuffle is as likely as what was played.
+    An episode gets the rows of another episode with the same number of rows, in order: if rows depend only on their
+    number and not on the rest of the episode, all permutations and the original are equally likely.
 
     Args:
-        counts: Which rows count, (steps, batch).
-        rng: Where the shuffles come from.
-        num_draws: Number of shuffles.
+        counts: Mask of the rows, (steps, batch).
+        rng: Generator of the permutations.
+        num_draws: Number of permutations.
     """
 
     def __init__(self, counts: NDArray[np.bool_], rng: np.random.Generator, num_draws: int) -> None:
@@ -114,18 +116,18 @@ class _Rows:
         self.shuffles = []
         by_number = np.argsort(numbers, kind="stable")
         for _ in range(num_draws):
-            drawn = np.lexsort((rng.random(len(numbers)), numbers))  # within those of a number
+            drawn = np.lexsort((rng.random(len(numbers)), numbers))  # within episodes of equal size
             other = np.empty_like(drawn)
             other[by_number] = drawn
             self.shuffles.append(starts[other[self.episode]] + place)
 
     def of(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The rows of values, (steps, batch, ...)."""
+        """Select the rows of values, (steps, batch, ...)."""
         return values[self.step, self.episode]
 
 
 def _said_before(said: NDArray[Any], speaking: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The last two messages of each agent before each step, (steps, batch, num_agents, width); 0: nothing."""
+    """The last two messages of each agent before each step, (steps, batch, num_agents, width); 0: none."""
     last, earlier = np.zeros_like(said), np.zeros_like(said)
     for step in range(1, len(said)):
         spoke = speaking[step - 1, ..., None]
@@ -141,7 +143,7 @@ def _information(kind: str, about: str, one: Integers, other: Integers, rows: _R
 
 
 def _numbered(vectors: NDArray[Any]) -> Integers:
-    """A number for each different vector of the last axis."""
+    """Index of each distinct vector of the last axis."""
     found: Integers = np.unique(vectors.reshape(-1, vectors.shape[-1]), axis=0, return_inverse=True)[1]
     return found.reshape(vectors.shape[:-1])
 
@@ -161,9 +163,9 @@ def _share(draws: Sequence[float], value: float) -> float:
 
 
 def _reading(names: Sequence[str], messages: NDArray[Any], wanted: Integers, rows: _Rows) -> Iterator[Told]:
-    """Attributes that a linear model reads from messages, (num_rows, width), in episodes that it did not learn from.
+    """Yield accuracies of a linear model that decodes attributes from messages in episodes not seen in training.
 
-    Each attribute of what is wanted, (num_rows, num_attributes), that varies by itself.
+    Attributes, in `wanted`, (num_rows, num_attributes), that vary, one by one; messages are (num_rows, width).
     """
     varies = [place for place, each in enumerate(wanted.T) if len(np.unique(each)) > 1]
     if not varies or not rows.is_learnt.any() or rows.is_learnt.all():
@@ -176,7 +178,7 @@ def _reading(names: Sequence[str], messages: NDArray[Any], wanted: Integers, row
 
 
 def _read_views(messages: NDArray[Any], wanted: Integers, is_learnt: NDArray[np.bool_]) -> Floats:
-    """Shares of each attribute that linear classifiers by ridge regression get right."""
+    """Accuracy of linear classifiers by ridge regression for each attribute."""
     inputs, answers = messages[is_learnt][:MOST_ROWS].astype(np.float64), wanted[is_learnt][:MOST_ROWS]
     values = [np.unique(each) for each in answers.T]
     targets = np.concatenate([each[:, None] == some for each, some in zip(answers.T, values, strict=True)], 1)
@@ -194,17 +196,17 @@ def _read_views(messages: NDArray[Any], wanted: Integers, is_learnt: NDArray[np.
 
 
 NUM_HEARD = 4
-"""Messages that an outsider reads: the last ones of a speaker."""
+"""Number of a speaker's last messages that an outsider reads."""
 SEEDS = range(2)
-"""Seeds of outsiders."""
+"""Seeds of the outsiders."""
 TRAINING = Training(lr=0.01, num_updates=200, every=200, num_evaluated=2000)
-"""More updates with a lower rate read no more of what the guide of `guided_grid` says."""
+"""Training of outsiders; more updates with a lower rate decode no more of the guide's messages in `guided_grid`."""
 MOST_WORDS = 4096
-"""Different words of values beyond which no outsider learns them."""
+"""Maximum number of distinct words of values for training outsiders."""
 
 
 def read_by_outsiders(play: Acting, usual: Episodes, rng: np.random.Generator) -> Iterator[Told]:
-    """Accuracy of outsiders in the other half of the episodes: meanings, and hearers' next actions."""
+    """Yield the accuracy of outsiders in the other half of the episodes: meanings, and hearers' next actions."""
     specs = play.environment.agents
     said, speaking = _symbols(usual, play.channel.is_of_values), usual.speaking
     if said.max() > MOST_WORDS:
@@ -226,13 +228,13 @@ def read_by_outsiders(play: Acting, usual: Episodes, rng: np.random.Generator) -
 
 
 def _symbols(usual: Episodes, is_of_values: bool) -> Integers:
-    """Messages as ids from 1, `PAD` after their end, (steps, batch, num_agents, max_len); words of values by number."""
+    """Messages as ids from 1, `PAD` after the end, (steps, batch, num_agents, max_len); words of values by index."""
     words = usual.words.cpu().numpy()
     if is_of_values:
         flat = words.reshape(-1, words.shape[-1])
         ids: Integers = 1 + np.unique(flat, axis=0, return_inverse=True)[1].reshape(words.shape[:-1])
         return ids
-    silent = words[..., 0] == EOS  # a message of its own, beside those of content symbols
+    silent = words[..., 0] == EOS  # silence is a message of its own
     ids = np.where(words == EOS, PAD, words)
     ids[..., 0] = np.where(silent, words.max() + 1, words[..., 0])
     return ids
@@ -246,9 +248,9 @@ def _read(
     last: Integers,
     rng: np.random.Generator,
 ) -> Iterator[Told]:
-    """The accuracy of outsiders for each attribute of what is wanted, (steps, batch, num_attributes), that varies.
+    """Yield the accuracy of outsiders for each varying attribute in `wanted`, (steps, batch, num_attributes).
 
-    Beside them are those who get messages of another episode, its last ones where it was over, (batch,), before.
+    The null is the accuracy with messages of another episode; `last`, (batch,), is the last step of each episode.
     """
     batch = counts.shape[1]
     places, other = rng.permutation(batch), np.empty(batch, np.int64)
@@ -281,12 +283,12 @@ def _read(
 
 
 def _texts(said: Integers, step: Integers, episode: Integers) -> Integers:
-    """The last messages of each row, one after the other, with EOS, (num_rows, NUM_HEARD * max_len + 1)."""
+    """Concatenated last messages of each row, with EOS, (num_rows, NUM_HEARD * max_len + 1)."""
     before = np.pad(said, ((NUM_HEARD - 1, 0), (0, 0), (0, 0)), constant_values=PAD)
     recent = np.stack([before[step + number, episode] for number in range(NUM_HEARD)], 1).reshape(
         len(step), -1
     )
-    places = np.argsort(recent == PAD, axis=1, kind="stable")  # symbols first, in their order
+    places = np.argsort(recent == PAD, axis=1, kind="stable")  # symbols first, in order
     texts = np.pad(np.take_along_axis(recent, places, 1), ((0, 0), (0, 1)), constant_values=PAD)
     texts[np.arange(len(texts)), (texts != PAD).sum(1)] = EOS
     return texts

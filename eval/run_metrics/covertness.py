@@ -1,4 +1,4 @@
-"""Covertness: how much better partners of a sender understand it than outsiders who overheard some of its rounds."""
+"""Covertness: accuracy of a sender's partners minus accuracy of outsiders that overheard some of its rounds."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,32 +25,32 @@ if TYPE_CHECKING:
     from ecsuite.games.runs.run import Run
 
 FOLDS = 4
-"""Parts of the meanings: one is tested, one chooses the outsider, and the others are observed; each is tested once."""
+"""Parts of the meanings: one for testing, one for choosing the outsider, the others observed; each is tested once."""
 RIDGE = 0.01
 """Penalty of the ridge regression, as a share of the mean squared length of its inputs."""
 NUM_CODES = 5
-"""Random codes of the control."""
+"""Number of random codes in the control."""
 UPDATES, BATCH, RATE, LEAST_LOSS = 150, 64, 0.005, 0.05
-"""Training of a fresh receiver: most updates by Adam, rounds of each, learning rate, and a loss at which it ends."""
+"""Training of a fresh receiver: updates by Adam, rounds per update, learning rate, and loss at which it ends."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CovertnessOptions:
-    """Options of the metric."""
+    """Options of `covertness`."""
 
     messages: Count = 200
-    """Rounds that an outsider observes, of those about the observed meanings; all where there are fewer."""
+    """Number of rounds about observed meanings that an outsider observes; all if there are fewer."""
     outsiders: Literal["all", "counting"] = "all"
-    """counting: a ridge regression and the nearest message. all: also a fresh receiver, which is trained."""
+    """counting: ridge regression and nearest message; all: also a fresh receiver, which is trained."""
     rounds: Count = 1000
-    """Rounds of evaluation at most."""
+    """Maximum number of rounds of evaluation."""
 
 
 DEFAULT = CovertnessOptions()
 COVERTNESS = Traits(
     name="covertness",
-    about="accuracy of partners above that of outsiders",
-    high="partners understand what outsiders do not; as a random code of the same lengths: no structure helps",
+    about="accuracy of partners minus that of outsiders",
+    high="partners understand what outsiders do not; at chance level, as covert as a random code of the same lengths",
     question="agents",
     bounds=(-1.0, 1.0),
     chance="training",
@@ -62,8 +62,8 @@ COVERTNESS = Traits(
 MATCHED = replace(
     COVERTNESS,
     name="matched_covertness",
-    about="covertness less that of codes of the same lengths",
-    high="0: as covert as an arbitrary code of the same lengths; below: structure makes it open",
+    about="covertness minus that of random codes",
+    high="0 if as covert as a random code of the same lengths, below 0 if structure helps outsiders",
     bounds=(-2.0, 2.0),
     chance=None,
 )
@@ -73,22 +73,22 @@ MATCHED = replace(
 def covertness(run: "Run", options: Options, own: CovertnessOptions = DEFAULT) -> list[Score]:
     """Accuracy of a sender's partners minus that of the best outsider after n overheard rounds.
 
-    The word is that of Carmeli et al. (2026, arXiv 2601.20641; only the abstract was read): hard to interpret for
-    external observers. The formula is ours. Outsiders observe n rounds of evaluation, a message and its target each,
-    and answer rounds about targets that none of these had, as receivers do: they choose among the candidates.
-    `linear` predicts the target's features from symbols, at their positions and anywhere, by ridge regression, and
-    `nearest` takes those of the observed messages with the fewest edits; both choose the most similar candidate.
-    `receiver` is a fresh receiver of the game that learns from the observed rounds alone; `guess` reads nothing.
-    Meanings are divided into four parts: each is tested once, with the outsider that is the best in another part.
+    The word is from Carmeli et al. (2026, arXiv 2601.20641; only the abstract was read): hard to interpret for external
+    observers. The formula is ours. Outsiders observe n rounds of evaluation, with message and target, and answer rounds
+    about other targets, as receivers do: they choose among the candidates. `linear` predicts the target's features from
+    symbols, at their positions and anywhere, by ridge regression, and `nearest` from the observed messages with the
+    fewest edits; both choose the most similar candidate. `receiver` is a fresh receiver of the game that learns from
+    the observed rounds alone; `guess` reads nothing. Meanings are divided into four parts: each is tested once, with
+    the outsider that is best in another part.
 
     `covertness` is the mean over meanings of the difference in accuracy, with a bootstrap interval over meanings (given
-    what outsiders observed and learnt). Its chance level is the control: each meaning gets random symbols, the number
-    that it has in each round, and the partner knows this code. So no language counts as covert, or open, for the length
-    of its messages. `matched_covertness` is the difference from the control. Of a society: the mean over senders, whose
-    partners are the receivers that they meet.
+    what outsiders observed and learnt). Its chance level is the control: each meaning gets random symbols, as many as
+    it has in each round, and the partner knows this code. So message length alone makes no language covert or open.
+    `matched_covertness` is the difference from the control. For a society: the mean over senders, whose partners are
+    the receivers that they meet.
 
-    A curve over n: `--metrics covertness,messages=50` and others. Undefined where words are values or meet noise in
-    evaluations, for tasks without one target among a number of candidates, and for fewer than eight meanings.
+    For a curve over n: `--metrics covertness,messages=50` and others. Undefined if words are values, if messages meet
+    noise in evaluations, for tasks without a single target among candidates, and for fewer than eight meanings.
     """
     settings: dict[str, Any] = to_tree(own) | {"seed": options.seed, "task": run.experiment.task.kind}
     settings["mode"] = run.experiment.evaluation.mode
@@ -96,12 +96,12 @@ def covertness(run: "Run", options: Options, own: CovertnessOptions = DEFAULT) -
     reason = _undefined(run.pair)
     spoken = [] if reason is not None else overheard(run, own.rounds)
     if spoken and len(np.unique(spoken[0].targets)) < 2 * FOLDS:
-        reason = f"there are fewer than {2 * FOLDS} meanings"
+        reason = f"fewer than {2 * FOLDS} meanings"
     if reason is not None:
         return [score(value=None, reason=reason) for score in blank]
     outsiders, rng = dict(COUNTING), np.random.default_rng([options.seed, *b"codes"])
-    if own.outsiders == "all" and any(True for _ in _newborn(run, 0).parameters()):
-        outsiders["receiver"] = partial(_learnt, run, options.seed)
+    if own.outsiders == "all" and any(True for _ in _fresh_receiver(run, 0).parameters()):
+        outsiders["receiver"] = partial(_fresh_receiver_accuracy, run, options.seed)
     languages = [spoken, *([each.recoded(rng) for each in spoken] for _ in range(NUM_CODES))]
     found = [compared(each, own.messages, options.seed, outsiders) for each in languages]
     (gaps, accuracy), codes = found[0], found[1:]
@@ -110,7 +110,7 @@ def covertness(run: "Run", options: Options, own: CovertnessOptions = DEFAULT) -
         "accuracy": accuracy,
         "control": {name: float(np.mean([each[name] for _, each in codes])) for name in accuracy},
         "meanings": len(gaps),
-        "rounds": len(spoken[0].targets),  # of which about half are observed, at most
+        "rounds": len(spoken[0].targets),  # at most about half of them are observed
     }
     chance = Chance.from_permutations(controls.mean(1), seed=options.seed, bounds=COVERTNESS.bounds)
     values = (gaps, gaps - controls.mean(0))
@@ -129,23 +129,23 @@ class Overheard:
     """Messages, (num_rounds, num_steps): content from 1, then EOS and PAD, which are below 1."""
     vocab_size: int
     objects: "Tensor"
-    """Different objects as a receiver sees them, (num_objects, *object_shape)."""
+    """Distinct objects as a receiver sees them, (num_objects, *object_shape)."""
     candidates: Ints
-    """Numbers of objects, (num_rounds, num_candidates)."""
+    """Indices of objects, (num_rounds, num_candidates)."""
     labels: NDArray[np.bool_]
-    """Which candidate is the target, same shape."""
+    """Whether each candidate is the target, (num_rounds, num_candidates)."""
     accuracy: Floats
     """Accuracy of the partners, (num_rounds,)."""
 
     @property
     def targets(self) -> Ints:
-        """Numbers of the targets, (num_rounds,)."""
+        """Indices of the targets, (num_rounds,)."""
         return self.candidates[self.labels]
 
     def recoded(self, rng: np.random.Generator) -> "Overheard":
-        """Random symbols for each object in messages of the same lengths, and a partner that knows them.
+        """Replace the symbols of each object by random ones, with unchanged lengths and a partner that knows the code.
 
-        Codes of different objects differ, where 100 further draws of equal ones achieve this.
+        Codes of different objects differ, if 100 further draws for equal codes achieve this.
         """
         is_content = self.symbols > 0
         lengths = np.full(len(self.objects), is_content.shape[1])
@@ -162,7 +162,7 @@ class Overheard:
         return replace(self, symbols=symbols, accuracy=1 / alike.sum(1))
 
     def chosen(self, asked: Ints, observed: Ints, weights: Floats) -> Floats:
-        """Accuracy with the candidate nearest to a mean of observed targets, (num_asked, num_observed) weights."""
+        """Accuracy of the candidate nearest to a mean of observed targets, weighted by (num_asked, num_observed)."""
         vectors = self.objects.flatten(1).double().cpu().numpy()
         means, rows = weights @ vectors[self.targets[observed]], np.arange(len(asked))[:, None]
         squares = (vectors**2).sum(1) - 2 * means @ vectors.T + (means**2).sum(1, keepdims=True)
@@ -172,15 +172,15 @@ class Overheard:
 
 
 Outsider = Callable[[Overheard, Ints, Ints], Floats]
-"""Function of heard rounds, of the observed ones and of those to answer: the accuracy in each of the latter."""
+"""Function from heard rounds, indices of observed rounds and of rounds to answer, to the accuracy in the latter."""
 
 
 def compared(
     language: Sequence[Overheard], number: int, seed: int, outsiders: Mapping[str, Outsider]
 ) -> tuple[Floats, dict[str, float]]:
-    """Accuracy of partners less that of the best outsiders, (num_meanings,), and the mean accuracy of each by name.
+    """Accuracy of partners minus the best outsiders', (num_meanings,), and the mean accuracy of each by name.
 
-    A language has the same rounds with the messages of each sender; outsiders observe at most a number of rounds.
+    `language` has the same rounds with the messages of each sender; outsiders observe at most `number` rounds.
     """
     rng = np.random.default_rng([seed, *b"outsiders"])
     distinct, meaning = np.unique(language[0].targets, return_inverse=True)
@@ -208,7 +208,7 @@ def _linear(heard: Overheard, observed: Ints, asked: Ints) -> Floats:
     symbols, both = np.where(heard.symbols > 0, heard.symbols, 0), np.concatenate([observed, asked])
     counts = (symbols[..., None] == np.arange(1, heard.vocab_size + 1)).sum(1)
     products = 1.0 + counts[both] @ counts[observed].T
-    for column in symbols.T:  # positions are inputs of their own
+    for column in symbols.T:  # one input per position
         products += (column[both, None] == column[observed]) & (column[observed] > 0)
     number = len(observed)
     own, centred = products[:number], np.eye(number) - 1 / number
@@ -233,8 +233,7 @@ COUNTING: Mapping[str, Outsider] = {"guess": _guess, "linear": _linear, "nearest
 """Outsiders that are not trained."""
 
 
-def _newborn(run: "Run", seed: int) -> "Listener":
-    """A receiver of the game with new weights."""
+def _fresh_receiver(run: "Run", seed: int) -> "Listener":
     from ecsuite.runtime.randomness import initial_weights
 
     with initial_weights(seed):
@@ -242,7 +241,7 @@ def _newborn(run: "Run", seed: int) -> "Listener":
     return listener.to(run.players.device).requires_grad_(requires_grad=True)
 
 
-def _learnt(run: "Run", seed: int, heard: Overheard, observed: Ints, asked: Ints) -> Floats:
+def _fresh_receiver_accuracy(run: "Run", seed: int, heard: Overheard, observed: Ints, asked: Ints) -> Floats:
     import torch
 
     from ecsuite.games.players.learning import as_message
@@ -250,7 +249,7 @@ def _learnt(run: "Run", seed: int, heard: Overheard, observed: Ints, asked: Ints
     from ecsuite.games.tasks.views import View
     from ecsuite.runtime.devices import fixed_threads
 
-    listener, rng = _newborn(run, seed), np.random.default_rng([seed, *b"order"])
+    listener, rng = _fresh_receiver(run, seed), np.random.default_rng([seed, *b"order"])
     optimizer = torch.optim.Adam(listener.parameters(), lr=RATE)
 
     def sent(array: NDArray[Any]) -> "Tensor":
@@ -277,13 +276,14 @@ def _learnt(run: "Run", seed: int, heard: Overheard, observed: Ints, asked: Ints
 
 
 def _undefined(pair: "Pair") -> str | None:
-    """Why a pair has no covertness; None: it has."""
+    """Reason why covertness is undefined for a pair; None if it is defined."""
     from ecsuite.games.tasks.tasks import Discrimination
 
     rounds, is_choice = pair.world.rounds, isinstance(pair.task, Discrimination)
     reasons = {
         "the words of this channel are values": pair.channel.is_of_values,
-        "in this task no target is chosen among candidates": not is_choice or rounds.num_targets > 1,
+        "in this task receivers do not choose one target among candidates": not is_choice
+        or rounds.num_targets > 1,
         "rounds have different numbers of candidates": rounds.fewest_distractors is not None,
         "messages meet noise in evaluations": pair.speaker.has_noise[1],
         "the sender of this game sees several objects": rounds.sender_sees_all,
@@ -292,7 +292,7 @@ def _undefined(pair: "Pair") -> str | None:
 
 
 def overheard(run: "Run", most: int) -> list[Overheard]:
-    """The rounds of validation, at most so many, with the messages of each sender."""
+    """At most `most` rounds of validation, with the messages of each sender."""
     import torch
 
     from ecsuite.games.channels.noise import noise_generator
@@ -306,7 +306,7 @@ def overheard(run: "Run", most: int) -> list[Overheard]:
         for spoken in spoken_rounds(players, world, "valid", mode):
             shape = spoken.batch.labels.shape
             if spoken.first >= most or (batches and shape[1:] != batches[0].labels.shape[1:]):
-                break  # a last batch has fewer candidates where these are the targets of a batch
+                break  # the last batch may have fewer candidates
             batches.append(spoken.batch)
             noise = noise_generator(experiment.training.seed, "valid", spoken.first, device)
             played = players.understood(spoken.rounds, mode, noise, messages=spoken.messages)

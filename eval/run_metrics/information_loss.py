@@ -1,4 +1,4 @@
-"""The loss of a pair, divided into what its sender leaves open and what its receiver misses."""
+"""The loss of a pair, divided into a part of its sender (ambiguity) and a part of its receiver (errors)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class InformationLossOptions:
-    """Options of the metric."""
+    """Options of `information_loss`."""
 
     rounds: Count = 100
-    """Rounds of evaluation at most; where the receiver gets no candidates, meanings of the corpus."""
+    """Maximum number of rounds of evaluation or, if the receiver has no candidates, of meanings of the corpus."""
     draws: Levels = 5
-    """Messages that are drawn about each of these meanings, where not all possible ones are looked at."""
+    """Number of messages drawn for each of these meanings, if not all possible messages are enumerated."""
 
 
 DEFAULT = InformationLossOptions()
 INFORMATION_LOSS = Traits(
     name="information_loss",
-    about="bits of the meaning that messages leave open",
-    high="the sender gives several meanings one message; 0: the best receiver makes no error",
+    about="bits of the meaning, given the message",
+    high="high if the sender has one message for several meanings, 0 if the best receiver makes no error",
     question="agents",
     direction="lower",
     chance="guesses",
     needs=("agents",),
-    depends_on_size="the more meanings, the more bits",
+    depends_on_size="more meanings have more bits",
     options=InformationLossOptions,
 )
 COADAPTATION_LOSS = replace(
     INFORMATION_LOSS,
     name="coadaptation_loss",
-    about="bits that the receiver loses of what messages tell",
-    high="the receiver does not read what the sender says; 0: it is the best receiver for this sender",
+    about="bits of information in messages that the receiver loses",
+    high="high if the receiver misreads messages, 0 if it is the best receiver for this sender",
 )
 
 
@@ -57,20 +57,22 @@ def information_loss(run: "Run", options: Options, own: InformationLossOptions =
 
     With pi the sender's probabilities, rho the receiver's, and p(x | m) = pi(m | x) / sum over x' of pi(m | x'), the
     loss -E log rho(x | m) is `information_loss`, H(x | m) = -E log p(x | m), plus `coadaptation_loss`, E KL(p || rho).
-    The paper estimates the first by a probe that learns; here it is computed from pi. Four meanings, two messages and a
-    receiver that guesses: 2 bits = 1 + 1.
+    The paper estimates the first by a trained probe; here it is computed from pi. Example: four meanings, two messages
+    and a receiver that guesses: 2 bits = 1 + 1.
 
-    Meanings are the candidates of a round, each as likely to be the target, mean over rounds of evaluation with
-    Student's interval; in reconstruction those of the corpus, and -log rho is the sum over attributes (the loss in logs
-    is their mean, in nats). Messages meet no noise. Where at most 1,024 are possible all are looked at, and the figures
-    are exact for these rounds; else each meaning has a drawn message, which leaves them unbiased, and in reconstruction
-    the interval is over draws. Of a society: mean over pairs that meet, with a jackknife over agents.
+    Meanings are the candidates of a round, each equally likely to be the target, mean over rounds of evaluation with
+    Student's interval; in reconstruction they are the meanings of the corpus, and -log rho is the sum over attributes
+    (the loss in logs is their mean, in nats). Messages meet no noise. With at most 1,024 possible messages all are
+    enumerated, and the figures are exact for these rounds; otherwise each meaning has a drawn message, which leaves the
+    figures unbiased, and in reconstruction the interval is over draws. For a society: mean over pairs that meet, with a
+    jackknife over agents.
 
-    Chance: a receiver that reads nothing, with the loss H(x). So the level of `information_loss` is H(x), that of
-    messages that tell nothing, and that of `coadaptation_loss` is what messages tell, H(x) - H(x | m); above it, the
-    pair is worse than guesses. Renaming symbols for both agents, and the order of meanings, change nothing.
+    Chance: a receiver that reads nothing, with the loss H(x). So the chance level of `information_loss` is H(x), its
+        value for messages without information, and of `coadaptation_loss` the information of messages, H(x) - H(x | m);
+        above it, the pair is worse than guesses. Renaming symbols for both agents, and the order of meanings, change
+        nothing.
 
-    Undefined where words are values, the sender sees several objects, receivers reason, or answers are no distribution
+    Undefined if words are values, the sender sees several objects, receivers reason, or answers are not a distribution
     over meanings.
     """
     import torch
@@ -110,12 +112,12 @@ def information_loss(run: "Run", options: Options, own: InformationLossOptions =
 
 
 def divided_loss(logs: Floats, weights: Floats, answers: Floats) -> tuple[float, float]:
-    """Information loss and co-adaptation loss in bits, of meanings that are equally likely.
+    """Information loss and co-adaptation loss in bits, for equally likely meanings.
 
     Args:
         logs: Log-probability of each message about each meaning, in nats, (num_messages, num_meanings).
-        weights: How often each message is said about each meaning, same shape: probabilities, or shares of draws.
-        answers: Log-probability with which the receiver takes each meaning from each message, same shape.
+        weights: Frequency of each message for each meaning, same shape: probabilities, or shares of draws.
+        answers: Log-probability of each meaning given each message for the receiver, same shape.
     """
     posterior = logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)
     shares = weights / (logs.shape[1] * np.log(2))
@@ -123,7 +125,7 @@ def divided_loss(logs: Floats, weights: Floats, answers: Floats) -> tuple[float,
 
 
 def _undivided(pair: "Pair") -> str | None:
-    """Why the loss of a pair can't be divided; None: it can."""
+    """Reason why the loss of a pair can't be divided; None if it can."""
     from ecsuite.games.tasks.tasks import Discrimination, Reconstruction
 
     task, rounds = pair.task, pair.world.rounds
@@ -135,14 +137,14 @@ def _undivided(pair: "Pair") -> str | None:
         return "the receiver reasons about other messages"
     is_whole = isinstance(task, Reconstruction) and task.asked == "values" and not task.num_known
     if not (isinstance(task, Discrimination) or is_whole):
-        return "answers in this task are no distribution over meanings"
+        return "answers in this task are not a distribution over meanings"
     return None
 
 
 def _losses(
     pair: "Pair", own: InformationLossOptions, seed: int, number: int, *, is_exact: bool
 ) -> Iterator[tuple[float, float, float]]:
-    """Information loss, co-adaptation loss and H(x) of a pair in each round, or in each draw of messages."""
+    """Yield information loss, co-adaptation loss and H(x) of a pair, for each round or each draw of messages."""
     from ecsuite.eval.metrics.agent_answers import log_probabilities
     from ecsuite.games.channels.channels import all_messages
     from ecsuite.games.channels.noise import noise_generator
@@ -175,7 +177,7 @@ def _losses(
 def _meanings(
     pair: "Pair", own: InformationLossOptions, seed: int, *, is_exact: bool
 ) -> "Iterator[tuple[Tensor, Ints | None, list[Ints]]]":
-    """Features of different objects, their values where they are asked for, and which of them go together."""
+    """Yield features of distinct objects, their values if the task needs them, and the sets to compare."""
     import torch
 
     from ecsuite.eval.metrics.agent_answers import objects_of
@@ -226,7 +228,7 @@ def _scores(pair: "Pair", ids: "Tensor", features: "Tensor", values: Ints | None
 
 
 def _over_pairs(pairs: list[tuple[int, int]], values: list[Floats]) -> CrossedMean:
-    """The mean over pairs of senders and receivers; of one pair, over its rounds or draws."""
+    """Mean over pairs of senders and receivers or, for a single pair, over its rounds or draws."""
     if len(pairs) == 1:
         [own] = values
         return CrossedMean(mean=float(own.mean()), error=standard_error(own.tolist()), freedom=len(own) - 1)

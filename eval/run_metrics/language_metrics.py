@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class LanguageMetrics:
-    """Scores the language of a play by the metrics of an experiment; the `scorer` of `ecsuite.games.training.train`.
+    """Score the language of a play by the metrics of an experiment; the `scorer` of `ecsuite.games.training.train`.
 
     Args:
-        experiment: Names the metrics.
+        experiment: Experiment with the names of the metrics.
 
     Raises:
         ConfigError: If there is no such metric, or it trains models.
@@ -33,7 +33,9 @@ class LanguageMetrics:
             try:
                 metric = find_metric(name)
                 if metric.shared.trains:
-                    raise ConfigError(f"{name} trains models: `ecsuite score` it afterwards")
+                    raise ConfigError(
+                        f"{name} trains models: compute it after the training with `ecsuite score`"
+                    )
                 self.metrics[name] = metric
             except PartError:
                 raise
@@ -53,7 +55,7 @@ class LanguageMetrics:
 
         Raises:
             ConfigError: If a metric needs senders and receivers, and the play has none.
-            PartError: If a metric of a user's own returns something that is no score.
+            PartError: If a user's own metric does not return scores.
         """
         # Imported on use: statistics take half a second, which a run without metrics does not need.
         from ecsuite.eval.metrics.computing import by_speaker
@@ -88,8 +90,8 @@ class LanguageMetrics:
         if players is None:
             if self.asking:
                 raise ConfigError(
-                    f"evaluation.metrics: {self.asking[0]} asks senders and receivers, and play "
-                    f"{self.experiment.play.kind} has none: expected metrics of a corpus, such as topsim"
+                    f"evaluation.metrics: {self.asking[0]} needs senders and receivers, which play "
+                    f"{self.experiment.play.kind} does not have: expected metrics of a corpus, such as topsim"
                 )
             return None
         self.copy = self.copy or players_of(self.experiment, players.world).eval()

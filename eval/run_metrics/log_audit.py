@@ -1,9 +1,9 @@
-"""Audit of a recorded log: the association of messages with what agents saw and did, of steps or rounds of any program.
+"""Audit of a recorded log of steps or rounds of any program: association of messages with observations and actions.
 
 Lowe et al. (2019, "On the pitfalls of measuring emergent communication", arXiv 1903.05168) distinguish positive
 signalling (messages depend on the observation or the action of the speaker, sections 3.1 and 3.2) from positive
-listening (messages change what the listener does, section 3.3). A log shows associations only: without the agents,
-nobody can hear another message. The null keeps whole episodes: messages of an episode are those of another one.
+listening (messages change the listener's action, section 3.3). A log shows associations only: without the agents,
+messages can't be changed. The null exchanges the messages of whole episodes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,13 +28,13 @@ from ecsuite.tables.cells import nothing, number, p_value, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 NUM_BINS = 4
-"""Bins of about equally many rows for numbers with decimals in observations, which may all differ."""
+"""Number of bins with about equally many rows, for observations with decimals, which may all differ."""
 VERSION = 1
 """Raised whenever the same log gives another score."""
 NEEDS_AGENTS = ("severed", "constant", "self-sent")
-"""Conditions that no log has: somebody would have to hear other messages."""
+"""Conditions that a log can't measure, as agents would have to hear other messages."""
 Statistic = Callable[[Ints], float]
-"""Maps the message of each row, (num_rows,), to a score; -1: none."""
+"""Function from the message of each row, (num_rows,), -1: none, to a score."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,7 +47,7 @@ class LogAudit:
     num_episodes: int
     roles: Mapping[str, str]
     exchange: str
-    """Which episodes exchange their messages."""
+    """Description of the episodes that exchange their messages."""
     notes: Sequence[str]
 
     @property
@@ -62,17 +62,17 @@ class LogAudit:
         pairs = zip(self.scores, self.p_holm, strict=True)
         is_low = {score.name.partition(" ")[0] for score, p in pairs if p is not None and p <= ALPHA}
         says, does = is_low & {"signalling", "consistency"}, is_low & {"coordination", "listening"}
-        depend, act = "depend on what speakers see or do", "actions go with the messages that are heard"
+        depend, act = "depend on what speakers see or do", "actions depend on the messages that are heard"
         if says:
             return f"Messages {depend}" + (
-                f", and {act}." if does else "; nothing shows that anybody acts on them."
+                f", and {act}." if does else "; no evidence that agents act on them."
             )
         if does:
-            return f"{act.capitalize()}; nothing shows what these depend on."
-        return f"Nothing shows that messages {depend}, or that {act}."
+            return f"{act.capitalize()}; no evidence what the messages depend on."
+        return f"No evidence that messages {depend}, or that {act}."
 
     def report(self) -> Report:
-        """A table of the scores, what follows, and the JSON."""
+        """Table of the scores, conclusion and JSON data."""
         rows, scores = [], []
         for each, p in zip(self.scores, self.p_holm, strict=True):
             chance, is_defined = each.chance, each.value is not None
@@ -91,7 +91,7 @@ class LogAudit:
             self.conclusion,
             f"{self.num_rows:,} rows, {self.num_episodes:,} episodes; mutual information in bits, outsider: a share; "
             f"chance: messages exchanged between {self.exchange}",
-            f"{', '.join(NEEDS_AGENTS)} messages: not measured, they need the agents; a log shows no causes",
+            f"{', '.join(NEEDS_AGENTS)} messages: not measured, as they need the agents; a log shows no causes",
             *self.notes,
         )
         data = {
@@ -104,20 +104,20 @@ class LogAudit:
 
 
 def audit_log(corpus: Corpus, *, seed: int = 0, delay: int = 1) -> LogAudit:
-    """Measure what the messages of a log have to do with observations and actions, each with its null.
+    """Measure the association of the messages of a log with observations and actions, with null distributions.
 
-    Mutual information is the plug-in estimate in bits, given who speaks and hears. Its chance level is the mean over
-    logs in which whole episodes have exchanged their messages, among episodes with the same agents in the same order,
-    or where there are none, with others in their places: what repeats within an episode is no evidence.
+    Mutual information is the plug-in estimate in bits, given speaker and hearer. Its chance level is the mean over logs
+    in which whole episodes exchange their messages, among episodes with the same agents in the same order or, if there
+    are none, with other agents in the same roles: repetitions within an episode are no evidence.
 
     Args:
         corpus: A log, read with `Reading(is_log=True)`. Its rows are steps of an agent or, with a column of listeners
-            or without agents, rounds, whose action is the listener's.
+            or without agents, rounds with the listener's action.
         seed: Seed of the exchanges, and of the episodes from which an outsider learns.
-        delay: Steps after which a message is heard; 0: at the same step.
+        delay: Number of steps after which a message is heard; 0: at the same step.
 
     Raises:
-        CorpusError: If no row has an action, or a message, or actions are lists of numbers.
+        CorpusError: If no row has an action or no row a message, or if actions are lists of numbers.
     """
     log, scores = _Log(corpus, delay), list[Score]()
     rng = np.random.default_rng([seed, len(log.messages)])
@@ -128,7 +128,7 @@ def audit_log(corpus: Corpus, *, seed: int = 0, delay: int = 1) -> LogAudit:
     def add(name: str, about: str, statistic: Statistic | str, most: float = 1.0) -> None:
         is_partners = name == "partners"
         if is_partners and not strangers:
-            statistic = "all agents met, or nobody else is in their place"
+            statistic = "all agents met, or no other agent has their role"
         signature = Signature.of(f"audit-{name.replace(' ', '-')}", VERSION, **how, seed=seed)
         if isinstance(statistic, str):
             scores.append(Score(name=name, value=None, about=about, signature=signature, reason=statistic))
@@ -156,8 +156,8 @@ def audit_log(corpus: Corpus, *, seed: int = 0, delay: int = 1) -> LogAudit:
             most = _bits(other[counts], given[counts]) - _bits(given[counts])
             add(name, about, partial(_information, other, given, heard), most)
 
-    no_view = "no column of what agents saw (--column NAME=observation)"
-    add_information("signalling", "message and what its speaker saw", log.seen, log.agent, no_view)
+    no_view = "no column of observations: name one with --column NAME=observation"
+    add_information("signalling", "message and observation of its speaker", log.seen, log.agent, no_view)
     for name, values in log.attributes.items() if len(log.attributes) > 1 else ():
         add_information(
             f"signalling of {name}", f"message and {name}", values, log.agent, "not seen by speakers"
@@ -165,25 +165,30 @@ def audit_log(corpus: Corpus, *, seed: int = 0, delay: int = 1) -> LogAudit:
     reason = "rounds have the listener's action" if log.are_rounds else "speakers do not act"
     own = None if log.are_rounds else log.action
     add_information("consistency", "message and action of its speaker", own, log.agent, reason)
-    rows, heard, nobody = log.hearing, log.heard, "nobody acts after a message of another agent"
+    rows, heard, nobody = log.hearing, log.heard, "no agent acts after a message of another agent"
     pairs = _joint([log.hearer[rows], log.agent[heard]])
-    about = "message and next action of who hears it"
+    about = "message and next action of its hearer"
     add_information("coordination", about, log.action[rows], pairs, nobody, heard)
     if log.hearer_sees is None:
-        no_view = "no column of what listeners saw (--column NAME=context)" if log.are_rounds else no_view
-        add("listening", "the same, given what the hearer saw", no_view)
+        no_view = "no column of contexts: name one with --column NAME=context" if log.are_rounds else no_view
+        add("listening", "coordination, given the hearer's observation", no_view)
     else:
         given = _joint([pairs, log.hearer_sees[rows]])
         add_information(
-            "listening", "the same, given what the hearer saw", log.action[rows], given, nobody, heard
+            "listening",
+            "coordination, given the hearer's observation",
+            log.action[rows],
+            given,
+            nobody,
+            heard,
         )
     about = "coordination; chance: messages of agents that never met"
     add_information("partners", about, log.action[rows], pairs, nobody, heard)
     is_learnt = np.isin(log.episode, rng.permutation(len(log.rows))[: len(log.rows) // 2])
     can_learn = bool(log.attributes) and is_learnt.any()
-    reason = "one episode: nothing to learn from" if log.attributes else no_view
-    about = "share of what speakers saw that a reader of messages guesses"
-    add("outsider", about, partial(_guessed, log, is_learnt) if can_learn else reason)
+    reason = "a single episode: expected at least two, to learn from one" if log.attributes else no_view
+    about = "accuracy of a reader of messages on the speaker's observation"
+    add("outsider", about, partial(_reader_accuracy, log, is_learnt) if can_learn else reason)
     return LogAudit(
         source=log.source, scores=scores, num_rows=len(log.messages), num_episodes=len(log.rows), roles=log.roles,
         exchange=log.exchange, notes=log.notes,
@@ -191,7 +196,7 @@ def audit_log(corpus: Corpus, *, seed: int = 0, delay: int = 1) -> LogAudit:
 
 
 class _Log:
-    """Codes of the columns of a log, each (num_rows,); -1 where a row has none."""
+    """Codes of the columns of a log, each (num_rows,); -1 for a row without a value."""
 
     def __init__(self, corpus: Corpus, delay: int) -> None:
         self.roles: Mapping[str, str] = corpus.metadata.get("roles", {})
@@ -208,14 +213,14 @@ class _Log:
         agents = 1 + _codes([name for side in sides for name in side]).reshape(-1, size)
         self.agent, self.hearer = agents[0], agents[-1]
         if SPEAKER not in columns:
-            self.notes.append("no column of agents: each row is a round, whose action answers its message")
+            self.notes.append("no column of agents: each row is a round, and its action answers its message")
         has_words = np.bincount(self.agent, corpus.content().lengths) > 0
-        # one who never speaks has no messages; silence of others is one
+        # An agent that never speaks has no messages; silence of another agent is a message.
         self.messages = np.where(has_words[self.agent], message_labels(corpus), -1)
         self.action = self._actions([*by_role["action"].values()], [*by_role["context"].values()])
         if (self.messages < 0).all():
             raise CorpusError(f"{self.source}: no row has a message: nobody speaks")
-        self.attributes = _attributes(by_role["observation"]) or _meant(corpus)
+        self.attributes = _attributes(by_role["observation"]) or _meaning_codes(corpus)
         self.seen = _joint([*self.attributes.values()]) if self.attributes else None
         contexts = _attributes(by_role["context"])
         self.hearer_sees = (
@@ -225,7 +230,7 @@ class _Log:
         if by_role["group"]:
             self.episode = _joint([*map(_codes, by_role["group"].values())])
         else:
-            self.notes.append("no column of episodes: each row is one, and rows are exchanged by themselves")
+            self.notes.append("no column of episodes: each row is an episode of its own")
         moment = np.arange(size)
         if by_role["time"] and not self.are_rounds:
             moment = _joint([*map(_codes, by_role["time"].values())])
@@ -258,22 +263,22 @@ class _Log:
             if all(isinstance(action, list) and len(action) == len(own) for action, own in pairs):
                 pairs = [(int(np.argmax(action)), own) for action, own in pairs]
             if all(type(action) is int and 0 <= action < len(own) for action, own in pairs):
-                self.notes.append("an action is a position in the context: the item there is taken")
+                self.notes.append("an action is a position in the context, and replaced by the item there")
                 actions, are_vectors = [own[action] for action, own in pairs], False
         if are_vectors:
             raise CorpusError(
-                f"{self.source}: expected actions that are values, got lists of numbers with decimals"
+                f"{self.source}: expected actions with single values, got lists of numbers with decimals"
             )
         if (codes := _codes(actions)).max() < 0:
             raise CorpusError(f"{self.source}: no row has an action")
         return codes
 
     def _hear(self, order: Ints, moment: Ints, delay: int) -> None:
-        """Find rows that hear a message, and the row of that message: the last one of each other agent."""
+        """Find the rows that hear a message, and the row of that message: the last one of each other agent."""
         hearing, heard = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         place = self.episode * (int(moment.max()) + 2 + delay) + moment + delay
         for speaker in np.unique(self.agent[self.messages >= 0]):
-            said = order[self.agent[order] == speaker]  # ascending places
+            said = order[self.agent[order] == speaker]  # in ascending order
             rows = np.flatnonzero((self.agent != speaker) & (self.action >= 0))
             last = np.searchsorted(place[said], place[rows] - delay, side="right") - 1
             is_heard = (last >= 0) & (self.episode[said[last]] == self.episode[rows])
@@ -282,7 +287,7 @@ class _Log:
         self.hearing, self.heard = np.concatenate(hearing), np.concatenate(heard)
 
     def exchanged(self, rng: np.random.Generator, number_of_draws: int) -> list[Ints]:
-        """Messages of logs whose episodes have exchanged them; none where no episode has another one."""
+        """Messages of the log with episodes exchanged; empty if no episode can be exchanged."""
         blocks = [np.stack([self.rows[each] for each in own]) for own in self.strata.values()]
         found = []
         for _ in range(number_of_draws if max(map(len, blocks)) > 1 else 0):
@@ -293,13 +298,13 @@ class _Log:
         return found
 
     def strangers(self, rng: np.random.Generator, number_of_draws: int) -> list[Ints]:
-        """Messages by agents that never met those of an episode (pseudo-dyads); -1 in episodes without any."""
+        """Messages by agents that never met the agents of an episode (pseudo-dyads); -1 in episodes without any."""
         size = 1 + max(int(own.max()) for own in self._agents)
         met, donors = np.eye(size, dtype=bool), dict[int, Ints]()
         for own in self._agents:
             met[np.ix_(*2 * [np.unique(own)])] = True
         for group in map(np.array, self.places.values()):
-            are_in = np.zeros((len(group), size), bool)  # agents of each episode
+            are_in = np.zeros((len(group), size), bool)  # which agents are in each episode
             for place, each in enumerate(group):
                 are_in[place, self._agents[each]] = True
             kinds, of_kind = np.unique(are_in, axis=0, return_inverse=True)
@@ -318,7 +323,7 @@ class _Log:
 
 
 def _information(other: Ints, given: Ints, heard: Ints | None, messages: Ints) -> float:
-    """I(message; other | given) in bits, of rows that have all, given codes from 0; 0 without such rows."""
+    """I(message; other | given) in bits, over rows with all of them (codes from 0); 0 without such rows."""
     said = messages if heard is None else messages[heard]
     counts = (said >= 0) & (other >= 0)
     one, two, three = said[counts], other[counts], given[counts]
@@ -332,21 +337,21 @@ def _bits(*columns: Ints) -> float:
     return entropy_of_codes(*joint_codes(columns, [int(each.max()) + 1 for each in columns], len(columns[0])))
 
 
-def _guessed(log: _Log, is_learnt: NDArray[np.bool_], messages: Ints) -> float:
-    """Share of attributes that the most frequent value of a speaker's message in some episodes gives in the others."""
+def _reader_accuracy(log: _Log, is_learnt: NDArray[np.bool_], messages: Ints) -> float:
+    """Accuracy on attributes of the most frequent value of a message in some episodes, tested in the others."""
     shares, codes = [], log.agent * (messages.max() + 2) + messages + 1
     for values in log.attributes.values():
         counts = (messages >= 0) & (values >= 0)
         learnt, tested, size = counts & is_learnt, counts & ~is_learnt, int(values.max()) + 1
         pairs, numbers = np.unique(codes[learnt] * size + values[learnt], return_counts=True)
-        order = np.lexsort((-pairs, numbers))  # of equally frequent values the first
+        order = np.lexsort((-pairs, numbers))  # ties go to the first value
         guesses = np.full(int(codes.max()) + 1, np.bincount(values[learnt], minlength=1).argmax())
-        guesses[pairs[order] // size] = pairs[order] % size  # the last of a code stays
+        guesses[pairs[order] // size] = pairs[order] % size  # the last entry of a code stays
         shares += [(guesses[codes[tested]] == values[tested]).mean()] if tested.any() else []
     return float(np.mean(shares)) if shares else 0.0
 
 
-def _meant(corpus: Corpus) -> dict[str, Ints]:
+def _meaning_codes(corpus: Corpus) -> dict[str, Ints]:
     table = corpus.meanings
     if table is None:
         return {} if corpus.concepts is None else {"concepts": row_labels(corpus.concepts).astype(np.int64)}
@@ -354,7 +359,7 @@ def _meant(corpus: Corpus) -> dict[str, Ints]:
 
 
 def _attributes(columns: Mapping[str, NDArray[Any]]) -> dict[str, Ints]:
-    """Codes of what was seen, by attribute or position in a list; numbers with decimals in `NUM_BINS` bins."""
+    """Codes of observations, by attribute or position in a list; numbers with decimals in `NUM_BINS` bins."""
     parts: dict[str, list[Any]] = {}
     for name, column in columns.items():
         for row, cell in enumerate(column.tolist()):
@@ -386,7 +391,7 @@ def _is_float(value: object) -> bool:
 
 
 def _codes(values: Any) -> Ints:
-    """A number for each different value, in order, -1 for none: nothing, an empty text, or -1 as arrays have it."""
+    """Code of each distinct value, in order; -1 for None, an empty text, or padding."""
     cells = values.tolist() if isinstance(values, np.ndarray) else values
     are_numbers = all(type(cell) in (int, float) for cell in cells)
     codes = np.unique(cells if are_numbers else list(map(str, cells)), return_inverse=True)[1].ravel()

@@ -1,4 +1,4 @@
-"""Rounds of evaluation that agents play, and their accuracy under kinds and rates of noise."""
+"""Rounds of evaluation that agents play, and accuracies under kinds and rates of noise."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,28 +31,28 @@ from ecsuite.tables.cells import bounded, estimate, text
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 TRAINED, HELD_OUT = "train", "held_out"
-"""Values of the column `split`: of what was in training, and of what was kept out of it."""
+"""Values of the column `split`: in training, and held out of training."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EvaluatedRounds:
-    """Rounds of the evaluations of a run, one after the other."""
+    """Rounds of all evaluations of a run, concatenated."""
 
     meanings: NDArray[np.generic]
-    """The meaning of each, (num_rounds, num_attributes)."""
+    """The meaning of each round, (num_rounds, num_attributes)."""
     split: NDArray[np.str_]
-    """`train`, or why that was not in training, (num_rounds,); `train` where the world does not say."""
+    """Split of each round, (num_rounds,): `train`, or the reason for not being in training; default `train`."""
     accuracy: NDArray[np.float64]
-    """The share of pairs of agents that understood each other, (num_rounds,)."""
+    """Share of pairs of agents that understood each other, (num_rounds,)."""
 
 
 @torch.inference_mode()
 def played(run: Run, evaluations: Iterable[tuple[World, str]] | None = None) -> EvaluatedRounds:
-    """Play rounds of evaluation of a run, each with every pair of its agents that meets.
+    """Play rounds of evaluation of a run, each with every pair of agents that meets.
 
     Args:
-        run: Its agents play.
-        evaluations: Worlds and splits of them; None: all evaluations of the run.
+        run: The run with the agents.
+        evaluations: Pairs of world and split; None: all evaluations of the run.
     """
     world = run.pair.world
     described: list[Description] = []
@@ -75,7 +75,7 @@ def played(run: Run, evaluations: Iterable[tuple[World, str]] | None = None) -> 
 def each_batch(
     players: Population, world: World, split: str, experiment: Experiment
 ) -> Iterator[tuple[Batch, NDArray[np.float64]]]:
-    """Play the batches of a split with every pair that meets: and the share that understood, (batch,)."""
+    """Play the batches of a split with every pair that meets; yield batches and success rates, (batch,)."""
     for spoken in spoken_rounds(players.eval(), world, split, experiment.evaluation.mode):
         yield spoken.batch, understood(players, spoken, split, experiment)
 
@@ -83,10 +83,10 @@ def each_batch(
 def understood(
     players: Population, spoken: SpokenRounds, split: str, experiment: Experiment
 ) -> NDArray[np.float64]:
-    """The share of pairs that meet that understood each other in each round of a batch, (batch,)."""
+    """Share of the meeting pairs that understood each other in each round of a batch, (batch,)."""
     mode, rounds = experiment.evaluation.mode, spoken.rounds
     noise = noise_generator(experiment.training.seed, split, spoken.first, players.device)
-    # In the order in which an evaluation draws.
+    # In the order in which an evaluation draws noise.
     accuracy = {
         numbers: outputs.measures["accuracy"].double().cpu().numpy()
         for numbers, _, outputs in players.understood(rounds, mode, noise, messages=spoken.messages)
@@ -96,27 +96,27 @@ def understood(
 
 
 RATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
-"""The rates of a grid that names none."""
+"""Default rates of a grid."""
 RATE = "probability"
-"""The option that a rate sets."""
+"""Option that a rate sets."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NoisePoint:
-    """The accuracy under a noise."""
+    """Accuracy under a noise."""
 
     noise: str
     rate: float
     position: int | None
-    """The only position of symbols that meet it, from 1; None: all do."""
+    """Only position of symbols with noise, from 1; None: all positions."""
     accuracy: float
-    """Mean over rounds; of a society over pairs that meet, too."""
+    """Mean over rounds; for a society also over pairs that meet."""
     ci95: tuple[float, float] | None
     """Student's 95 % interval over rounds."""
 
     @property
     def bound(self) -> Bound | None:
-        """Whether the accuracy is a bound of the true one, as one of 1 is."""
+        """Whether the accuracy is a bound of the true one, as an accuracy of 1 is."""
         return measure_bound("accuracy", {"accuracy": self.accuracy})
 
     def to_json(self) -> dict[str, Any]:
@@ -129,14 +129,14 @@ class NoiseGrid:
     """Accuracies of a grid of noises and rates."""
 
     points: Sequence[NoisePoint]
-    """Points of every noise: each rate; then each position, where all of its symbols meet the noise."""
+    """Points of every noise: each rate, then each position with noise on all of its symbols."""
     chance: float
-    """Accuracy of the best answer that reads no message."""
+    """Accuracy of the best answer without reading messages."""
     num_rounds: int
 
 
 def rates_in(given: str | None) -> tuple[float, ...]:
-    """The rates of a list such as `0,0.1,0.2`; None: those of `RATES`; `ConfigError` if one is no share."""
+    """Parse a list of rates such as `0,0.1,0.2`; None: `RATES`; `ConfigError` if one is not a share."""
     if given is None:
         return RATES
     rates = [parse_value(each, "--rates") for each in pieces_of(given)]
@@ -150,21 +150,21 @@ def rates_in(given: str | None) -> tuple[float, ...]:
 def noise_grid(
     experiment: Experiment, world: World, players: Population, noises: str, rates: Iterable[float] = RATES
 ) -> NoiseGrid:
-    """Play the rounds of validation under every noise at every rate, and with each position met by it.
+    """Play the rounds of validation under every noise, at every rate and at every single position.
 
     Args:
-        experiment: Sets the seed, and how messages are chosen.
-        world: Has the rounds.
+        experiment: Sets the seed, and the mode of choosing messages.
+        world: World with the rounds.
         players: The agents.
-        noises: Names of noise with options, separated by commas.
-        rates: Each is the noise's option `probability`.
+        noises: Names of noises with options, separated by commas.
+        rates: Values of the noise's option `probability`.
 
     Raises:
-        ConfigError: If a noise is unknown, has no option `probability`, or is not for messages of this channel.
+        ConfigError: If a noise is unknown, has no option `probability`, or does not fit messages of this channel.
     """
     channel = players.channel
     if channel.noise is None or type(channel).received is not Channel.received:
-        raise ConfigError("--noise: this channel has noise of its own, expected one with the option noise")
+        raise ConfigError("--noise: this channel has built-in noise: expected one with the option noise")
     grid = [(name, *each) for name in split_names(noises) for each in _noises_of(channel, name, tuple(rates))]
     found: list[list[float]] = [[] for _ in grid]
     for spoken in spoken_rounds(players.eval(), world, "valid", experiment.evaluation.mode):
@@ -190,7 +190,7 @@ def noise_grid(
 def _noises_of(
     channel: Channel, name: str, rates: Sequence[float]
 ) -> list[tuple[MessageNoise, float, int | None]]:
-    """A noise at each rate, and at each position, from 0, all of whose symbols meet it."""
+    """A noise at each rate, and at each position, from 0, with noise on all symbols there."""
     section = NOISES.section(name, "--noise")
     kind = section.pop(KIND)
     if RATE not in option_types(NOISES.load(kind).Options):
@@ -208,7 +208,7 @@ def _noises_of(
 
 @contextmanager
 def _noisy(players: Population, noise: MessageNoise) -> Iterator[None]:
-    """Let messages meet a noise in evaluations, and only this one."""
+    """Context in which messages meet only this noise in evaluations."""
     before = [(speaker.channel.noise, speaker.has_noise) for speaker in players.senders]
     try:
         for speaker in players.senders:
@@ -220,14 +220,14 @@ def _noisy(players: Population, noise: MessageNoise) -> Iterator[None]:
 
 
 def report(grid: NoiseGrid) -> Report:
-    """Tables of accuracy by rate and by position, JSON, and the curves."""
+    """Tables of accuracy by rate and by position, JSON data, and curves."""
     by_rate = [point for point in grid.points if point.position is None]
     by_position = [point for point in grid.points if point.position is not None]
     tables = [_table("rate", by_rate, lambda point: point.rate)]
     tables.append(_table("position", by_position, lambda point: point.position))
     notes = (
-        f"chance level: {grid.chance:.1%}; {grid.num_rounds:,} rounds a point, nobody learns; ±: 95 % interval",
-        "position: every symbol there meets the noise, no other does",
+        f"chance level: {grid.chance:.1%}; {grid.num_rounds:,} rounds per point, no agent learns; ±: 95 % interval",
+        "position: noise on every symbol at this position, and on no other",
     )
     data = {
         "points": [point.to_json() for point in grid.points],
@@ -238,7 +238,7 @@ def report(grid: NoiseGrid) -> Report:
 
 
 def _table(where: str, points: Sequence[NoisePoint], place: Any) -> Table:
-    """Accuracy of each noise at each rate, or at each position."""
+    """Table of the accuracy of each noise at each rate, or at each position."""
     names = list(dict.fromkeys(point.noise for point in points))
     columns = [name_column(where), *(number_column(name, heading=name) for name in names)]
     found = {(point.noise, place(point)): point for point in points}

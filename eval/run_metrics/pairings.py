@@ -1,4 +1,4 @@
-"""Senders and receivers of several runs in any pairing: what each receiver understands of each sender."""
+"""Cross-play: the accuracy of every sender of several runs with every receiver."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -31,22 +31,22 @@ from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Player:
-    """A sender or a receiver."""
+    """Sender or receiver of a run."""
 
     name: str
-    """Its run, where there are several, and its number, where the run has several."""
+    """Name: its run if there are several, and its number if the run has several agents."""
     run: int
-    """The number of its run."""
+    """Index of its run."""
     pair: Pair
-    """It and a partner that it meets in its run."""
+    """The agent and a partner that it meets in its run."""
     met: frozenset[int]
-    """The numbers of its partners in its run."""
+    """Numbers of its partners in its run."""
     number: int
-    """Its own number in its run."""
+    """Number of the agent in its run."""
     does_both: bool = False
-    """Whether the sender and the receiver of a number are one agent."""
+    """Whether the sender and the receiver with one number are the same agent."""
     has_book: bool = False
-    """Whether it is made of the phrasebook of its run."""
+    """Whether it is made from the phrasebook of its run."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,23 +56,24 @@ class Pairings:
     senders: Sequence[Player]
     receivers: Sequence[Player]
     accuracy: Floats
-    """Mean over rounds, (num_senders, num_receivers)."""
+    """Mean accuracy over rounds, (num_senders, num_receivers)."""
     relabelled: Floats
-    """Accuracy after the symbols of each sender were renamed to those of the receiver's partner; NaN for agents of one
-    run, which need no other names."""
+    """Accuracy after renaming the symbols of each sender to the symbols of the receiver's partner; NaN for agents of
+    one run."""
     num_rounds: int
-    """Rounds that each pair played."""
+    """Number of rounds per pair."""
     chance: float
     """Accuracy of guesses."""
     is_held_out_alike: bool = True
-    """Whether all runs were trained without the same objects, so that the rounds are as new to all of their agents."""
+    """Whether all runs held out the same objects in training, so that the rounds are equally new to all agents."""
 
     def where(self, which: str) -> NDArray[np.bool_]:
-        """Some pairs, as a mask of shape (num_senders, num_receivers).
+        """Mask of some pairs, (num_senders, num_receivers).
 
         Args:
-            which: `met` in training; `strangers`, two agents of one run that did not; `across`, of two runs; `listens`,
-                a trained sender and the phrasebook of its run; `speaks`, that and a trained receiver.
+            which: `met` in training; `strangers`: agents of one run that never met; `across`: agents of two runs;
+                `listens`: a trained sender and the phrasebook of its run; `speaks`: the phrasebook and a trained
+                receiver.
         """
         pairs = [[(one, other) for other in self.receivers] for one in self.senders]
         same = np.array([[one.run == other.run for one, other in row] for row in pairs])
@@ -92,14 +93,14 @@ class Pairings:
         return found[which]
 
     def mean(self, which: str, *, relabelled: bool = False) -> CrossedMean:
-        """The mean accuracy of some pairs, with its standard error over agents, or over runs between runs.
+        """Mean accuracy of some pairs, with its standard error over agents, or over runs if pairs are across runs.
 
         Args:
             which: See `where`.
             relabelled: Whether symbols are renamed.
         """
         values = self.relabelled if relabelled else self.accuracy
-        is_by_run = which not in ("met", "strangers")  # the agents of a run learnt together
+        is_by_run = which not in ("met", "strangers")  # agents of a run learn together
         first, second = (
             [each.run if is_by_run else (each.run, each.number, each.does_both or role) for each in side]
             for role, side in zip(ROLES, (self.senders, self.receivers), strict=True)
@@ -108,7 +109,7 @@ class Pairings:
 
 
 def require_same_game(runs: Sequence[Run]) -> None:
-    """Raise `ConfigError` if agents of these runs can't play with each other."""
+    """Raise `ConfigError` if the agents of these runs can't play with each other."""
     first = runs[0]
     for run in runs[1:]:
         for what, one, other in (
@@ -121,13 +122,13 @@ def require_same_game(runs: Sequence[Run]) -> None:
         ):
             if one != other:
                 raise ConfigError(
-                    f"{run.folder} and {first.folder} play different games: another {what}; expected runs that differ "
-                    "in their agents, training or seed only"
+                    f"{run.folder} and {first.folder} play different games: {what} differs; expected runs that differ "
+                    "only in their agents, training or seed"
                 )
 
 
 def agents_of(runs: Sequence[Run]) -> tuple[list[Player], list[Player]]:
-    """The senders and the receivers of runs, in their order."""
+    """The senders and the receivers of runs, in order."""
     senders: list[Player] = []
     receivers: list[Player] = []
     short = [run.folder.name for run in runs]
@@ -158,18 +159,18 @@ def agents_of(runs: Sequence[Run]) -> tuple[list[Player], list[Player]]:
 
 @torch.inference_mode()
 def every_pairing(runs: Sequence[Run], book: PhrasebookOptions | None = None) -> Pairings:
-    """Let every sender of some runs play the rounds of evaluation of the first run with every receiver.
+    """Play the rounds of evaluation of the first run with every sender and every receiver.
 
-    Nobody learns from it (zero-shot). A sender's symbols are also renamed, so that what it says of the meanings of the
-    corpus has most symbols, position by position, in common with what the receiver's partner says: the assignment of
-    symbols to symbols with the highest number of these.
+    No agent learns (zero-shot). A second accuracy is for renamed symbols: the one-to-one map of a sender's symbols that
+    makes most symbols of its messages about the corpus, position by position, equal to the symbols of the receiver's
+    partner.
 
     Args:
-        runs: Of one game.
-        book: The phrasebook of each run, with which one more sender and receiver talk; None: no such agents.
+        runs: Runs of one game.
+        book: Phrasebook options, with which each run gets one more sender and receiver; None: no phrasebooks.
 
     Raises:
-        ConfigError: If they are of different games, or a run has no phrasebook.
+        ConfigError: If the games differ, or a run has no phrasebook.
     """
     require_same_game(runs)
     senders, receivers = agents_of(runs)
@@ -214,7 +215,7 @@ def every_pairing(runs: Sequence[Run], book: PhrasebookOptions | None = None) ->
 
 
 def _is_held_out_alike(runs: Sequence[Run]) -> bool:
-    """Whether of the meanings of the first run's corpus all runs hold out the same."""
+    """Whether all runs hold out the same meanings of the first run's corpus."""
     batches = list(runs[0].pair.world.corpus_batches(runs[0].experiment.evaluation.corpus_size))
     splits = [
         np.concatenate(
@@ -226,15 +227,15 @@ def _is_held_out_alike(runs: Sequence[Run]) -> bool:
 
 
 def best_names(said: NDArray[np.int64], understood: NDArray[np.int64], num_symbols: int) -> NDArray[np.int64]:
-    """The one-to-one names of symbols under which two languages have most symbols in common.
+    """One-to-one map of symbols under which two languages have most symbols in common.
 
     Args:
-        said: Symbols of a language about some meanings, (num_meanings, max_len), `PAD` after the end.
-        understood: The same of the other language.
-        num_symbols: Symbols, with EOS.
+        said: Symbols of the first language about some meanings, (num_meanings, max_len), `PAD` after the end.
+        understood: Symbols of the second language, in the same shape.
+        num_symbols: Number of symbols, including EOS.
 
     Returns:
-        The name of each symbol in the other language, (num_symbols,); EOS and `PAD` keep theirs.
+        Symbol of the other language for each symbol, (num_symbols,); EOS and `PAD` do not change.
     """
     width = min(said.shape[1], understood.shape[1])
     one, other = said[:, :width].ravel(), understood[:, :width].ravel()
@@ -249,7 +250,7 @@ def best_names(said: NDArray[np.int64], understood: NDArray[np.int64], num_symbo
 
 
 def _corpus_symbols(pair: Pair, number: int, world: Any) -> NDArray[np.int64]:
-    """The most likely symbols of a sender about the meanings of the corpus, (num_meanings, max_len), then `PAD`."""
+    """Most likely symbols of a sender about the meanings of the corpus, (num_meanings, max_len), then `PAD`."""
     rows = []
     for batch in world.corpus_batches(number):
         symbols = pair.speaker.generate_message(batch, "greedy", None).symbols
@@ -262,7 +263,6 @@ def _corpus_symbols(pair: Pair, number: int, world: Any) -> NDArray[np.int64]:
 
 
 def _renamed(message: Message, names: NDArray[np.int64]) -> Message:
-    """A message with other symbols."""
     symbols = message.symbols
     is_symbol = symbols != PAD
     named = torch.from_numpy(names)[torch.where(is_symbol, symbols, torch.zeros_like(symbols))]
@@ -270,7 +270,7 @@ def _renamed(message: Message, names: NDArray[np.int64]) -> Message:
 
 
 def _understood(pair: Pair, message: Message, batch: Any) -> float:
-    """The number of rounds of a batch in which the receiver of a pair is right."""
+    """Number of rounds of a batch in which the receiver of a pair is right."""
     candidates, truth = pair.round_parts(batch)
     outcome = pair.understand(message, candidates, truth, mode="greedy", generator=None)
     return float(outcome.measures["accuracy"].double().sum())
@@ -283,11 +283,11 @@ GROUPS = {
     "listens": "trained senders and their phrasebook",
     "speaks": "phrasebooks and their trained receiver",
 }
-"""Pairs that have a mean of their own."""
+"""Groups of pairs with a mean."""
 
 
 def report(pairings: Pairings) -> Report:
-    """The accuracy of every sender with every receiver, means of pairs that met and of others, and chance."""
+    """Accuracy of every sender with every receiver, means of groups of pairs, and chance level."""
     groups = {}
     for name in GROUPS:
         mask = pairings.where(name)
@@ -317,15 +317,17 @@ def report(pairings: Pairings) -> Report:
             "±: half of the 95 % interval of a mean over pairs, from a jackknife over agents, between runs over runs"
         )
     if any(found["pairs"] < FEWEST for found in groups.values()):
-        notes.append(f"no interval: of fewer than {FEWEST} pairs it says nothing; train more seeds")
-    notes.append(f"chance level: {pairings.chance:.1%}; {pairings.num_rounds:,} rounds a pair, nobody learns")
+        notes.append(f"no interval with fewer than {FEWEST} pairs: train more seeds")
+    notes.append(
+        f"chance level: {pairings.chance:.1%}; {pairings.num_rounds:,} rounds per pair, no agent learns"
+    )
     if not pairings.is_held_out_alike:
         notes.append(
             "objects are held out by the seed: the rounds are new to agents of the first run, and others were trained "
             "on some of these objects"
         )
     if across.any():
-        notes.append("renamed: the one-to-one names of symbols that fit the receiver's partner best")
+        notes.append("renamed: the one-to-one map of symbols with the best fit to the receiver's partner")
     return Report(tables=tables, notes=tuple(notes), data=data, draw=partial(_draw, pairings))
 
 
@@ -336,7 +338,7 @@ def _mean(found: CrossedMean, accuracies: Floats) -> dict[str, Any]:
 
 
 def _means(groups: Mapping[str, dict[str, Any]]) -> Table:
-    """The mean of each group of pairs."""
+    """Table of the mean of each group of pairs."""
     names = GROUPS | {"relabelled": "pairs of two runs, symbols renamed"}
     rows = []
     for name, found in groups.items():
@@ -352,7 +354,6 @@ def _means(groups: Mapping[str, dict[str, Any]]) -> Table:
 
 
 def _table(title: str, pairings: Pairings, values: Any) -> Table:
-    """The accuracy of each pair."""
     columns = [name_column("sender", "sender \\ receiver")]
     columns += [number_column(agent.name, heading=agent.name) for agent in pairings.receivers]
     rows = [

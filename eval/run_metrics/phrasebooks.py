@@ -1,4 +1,4 @@
-"""Phrasebooks in the place of trained agents: how much of what a pair understands its inventory of forms explains."""
+"""Phrasebooks in place of trained agents: the share of a pair's success that its inventory of forms explains."""
 
 import json
 from dataclasses import dataclass, replace
@@ -32,19 +32,19 @@ INDUCED = ("csar", "morphemes")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PhrasebookOptions(PhrasebookRules):
-    """Options of the metric, and of `ecsuite cross-play --phrasebook`."""
+    """Options of `phrasebook`, and of `ecsuite cross-play --phrasebook`."""
 
     inventory: str = "csar"
-    """The pairs that csar or morphemes finds in the corpus of the run, or those of a JSON file."""
+    """Source of the pairs: found by csar or morphemes in the corpus of the run, or a JSON file."""
     held_out: Share = 0.0
-    """Share of the meanings that are left out of the corpus before pairs are found, and alone tested; 0: all are in."""
+    """Share of the meanings that are left out of the corpus before pairs are found, and only tested; 0: none."""
 
 
 DEFAULT = PhrasebookOptions()
 LISTENER = Traits(
     name="phrasebook_listener",
-    about="success of a phrasebook listener, by the pair's",
-    high="1: forms of the inventory, read by rule, say all that the listener understands",
+    about="success of a phrasebook listener, relative",
+    high="1 if a listener that reads the inventory's forms by rule is as good as the trained listener",
     question="agents",
     direction="higher",
     chance="guesses",
@@ -54,14 +54,14 @@ LISTENER = Traits(
 SPEAKER = replace(
     LISTENER,
     name="phrasebook_speaker",
-    about="success of a phrasebook speaker, by the pair's",
-    high="1: forms of the inventory, said by rule, are understood like the trained speaker",
+    about="success of a phrasebook speaker, relative",
+    high="1 if a speaker that says the inventory's forms by rule is understood as well as the trained speaker",
 )
 NPMI = replace(
     LISTENER,
     name="phrasebook_npmi",
-    about="forms and meanings of the phrasebook go together",
-    high="1: each form occurs with its meaning only; pairs that occur once always have 1",
+    about="association of the phrasebook's forms and meanings",
+    high="1 if each form occurs with its meaning only; pairs that occur once always have 1",
     bounds=(-1.0, 1.0),
     chance=None,
 )
@@ -69,18 +69,18 @@ NPMI = replace(
 
 @metric(LISTENER, SPEAKER, NPMI)
 def phrasebook(run: "Run", options: Options, own: PhrasebookOptions = DEFAULT) -> list[Score]:
-    """Success of phrasebook agents with trained partners, as a share of the trained pair's.
+    """Success of phrasebook agents with trained partners, relative to the success of the trained pair.
 
     After Boldt & Mortensen (2026, ACL 2026.acl-long.1389; only the abstract was read, the rules are those of
-    `ecsuite.agents.phrasebook`). With accuracies in the rounds of validation, `phrasebook_listener` is that of the
-    trained speaker and a listener that reads the forms in its messages, divided by that of the trained pair;
-    `phrasebook_speaker` is that of a speaker that covers meanings with forms and the trained listener; of a society,
-    over all pairs that meet. The interval is Student's over meanings, of the linearised ratio; the chance level is that
-    of guesses, divided by the trained pair's accuracy. `phrasebook_npmi` is the mean NPMI of the pairs, see
-    `morphemes`. Of more than 2,000 messages, `csar` takes so many, drawn at random.
+    `ecsuite.agents.phrasebook`). With accuracies in the rounds of validation, `phrasebook_listener` is the accuracy of
+    the trained speaker with a listener that reads the forms in its messages, divided by the accuracy of the trained
+    pair; `phrasebook_speaker` uses a speaker that covers meanings with forms, and the trained listener. A society is
+    averaged over all pairs that meet. The interval is Student's over meanings, of the linearised ratio; the chance
+    level is the accuracy of guesses divided by the trained pair's accuracy. `phrasebook_npmi` is the mean NPMI of the
+    pairs, see `morphemes`. `csar` gets 2,000 messages of a larger corpus, drawn at random.
 
-    Undefined without pairs, where messages are not of symbols about single objects of attribute values, and for agents
-    that are never right; `phrasebook_npmi` also for a file.
+    Undefined without pairs, if messages are not symbols about single objects of attribute values, and if the trained
+    pair is never right; `phrasebook_npmi` also for a file.
     """
     settings: dict[str, Any] = {"task": run.experiment.task.kind, "mode": run.experiment.evaluation.mode}
     settings |= to_tree(own) | {"seed": options.seed}
@@ -108,14 +108,14 @@ def phrasebook(run: "Run", options: Options, own: PhrasebookOptions = DEFAULT) -
         scores.append(score(value=share, ci95=ci95, chance=chance, details=details))
     return [
         *scores,
-        blank[2](value=npmi, reason=None if npmi is not None else "the pairs are those of a file"),
+        blank[2](value=npmi, reason=None if npmi is not None else "the pairs come from a file"),
     ]
 
 
 def with_phrasebook(
     run: "Run", own: PhrasebookOptions, roles: tuple[Role, ...] = ROLES, seed: int = 0
 ) -> "Population":
-    """The agents of a run, with phrasebooks in the place of those of some roles.
+    """Replace the agents of a run by phrasebooks in some roles.
 
     Raises:
         ConfigError: If there are no pairs, or they do not fit the game.
@@ -144,7 +144,7 @@ def with_phrasebook(
 
 
 def _inventory(run: "Run", own: PhrasebookOptions, seed: int) -> tuple[str, float | None]:
-    """The pairs of a run as JSON, or their file; and their mean NPMI, which those of a file do not have."""
+    """Pairs of a run as JSON, or the path of their file; and their mean NPMI (None for a file)."""
     if own.inventory not in INDUCED:
         if not own.inventory.startswith("[") and not Path(own.inventory).exists():
             expected = f"expected {', '.join(INDUCED)} or a JSON file"
@@ -171,7 +171,7 @@ def _is_held_out(meanings: NDArray[Any], own: PhrasebookOptions, seed: int) -> N
 def _by_meaning(
     run: "Run", own: PhrasebookOptions, roles: tuple[Role, ...], seed: int
 ) -> NDArray[np.float64]:
-    """Accuracy about each tested meaning, (num_meanings,), with phrasebooks in some roles."""
+    """Accuracy for each tested meaning, (num_meanings,), with phrasebooks in some roles."""
     from ecsuite.eval.run_metrics.noise_grid import each_batch
 
     world, players = run.pair.world, with_phrasebook(run, own, roles, seed)

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from ecsuite.games.runs.run import Run
 
 MAX_COMPARED = 300
-"""Most objects that are compared; of more, they are drawn at random."""
+"""Maximum number of objects that are compared; above this, a random sample."""
 
 RSA = Traits(
     name="rsa",
-    about="sender and receiver see objects alike",
+    about="similarity of sender's and receiver's objects",
     title="representational similarity analysis",
-    high="1 if both rank all pairs of objects alike, which need not be how the objects are",
+    high="1 if both rank all pairs of objects alike, even if unlike the input",
     question="agents",
     direction="higher",
     version=2,
@@ -38,38 +38,38 @@ RSA = Traits(
 RSA_SENDER = replace(
     RSA,
     name="rsa_sender",
-    about="the sender sees objects as they are",
+    about="similarity of sender's objects and the input",
     title="representational similarity of the sender and the input",
     high="1 if the sender's vectors rank all pairs of objects as the input does",
 )
 RSA_RECEIVER = replace(
     RSA,
     name="rsa_receiver",
-    about="the receiver sees objects as they are",
+    about="similarity of receiver's objects and the input",
     title="representational similarity of the receiver and the input",
     high="1 if the receiver's vectors rank all pairs of objects as the input does",
 )
 COMPARED = ((RSA, "sender", "receiver"), (RSA_SENDER, "sender", "input"), (RSA_RECEIVER, "receiver", "input"))
-"""Vectors that are compared in each score."""
+"""Pairs of vectors that each score compares."""
 
 
 @metric(RSA, RSA_SENDER, RSA_RECEIVER)
 def rsa(run: "Run", options: Options) -> list[Score]:
     """Spearman's correlation between the similarities of objects for the sender, for the receiver, and in the input.
 
-    Bouchacourt & Baroni (2018), https://arxiv.org/abs/1808.10696: the cosines of all pairs of objects, in the
-    vectors of an agent, are correlated with those in the other's (`rsa`) and with those of the input (`rsa_sender`,
-    `rsa_receiver`). Agents that agree on objects while both stray from the input communicate about something else than
-    what objects are. An agent's vectors are the first that it learns: the output of its perception, or where this
+    Bouchacourt & Baroni (2018), https://arxiv.org/abs/1808.10696: the cosines of all pairs of objects, in the vectors
+    of an agent, are correlated with the cosines in the other agent's vectors (`rsa`) and in the input (`rsa_sender`,
+    `rsa_receiver`). If agents agree with each other but not with the input, they communicate something other than
+    properties of objects. An agent's vectors are the first that it learns: the output of its perception or, if this
     learns nothing, as `identity`, of the sender's first layer, and of the receiver's layer between candidates and
-    states. A receiver that sees no candidates is compared by its states after the messages.
+    states. A receiver without candidates is compared by its states after the messages.
 
-    Of a society the first pair is compared. At most 300 objects of the corpus are used. The null distribution shuffles
-    the objects of one side (Mantel's test), and the interval is that of `resampling.jackknife_interval` over objects,
-    with ranks over all pairs.
+    For a society the first pair is compared. At most 300 objects of the corpus are used. The null distribution permutes
+    the objects of one side (Mantel's test), and the interval is `resampling.jackknife_interval` over objects, with
+    ranks over all pairs.
 
-    Undefined for fewer than three objects, if all pairs are equally similar, where the sender sees several objects, and
-    for an agent that learns no representation of them, such as a scripted one.
+    Undefined for fewer than three objects, if all pairs are equally similar, if the sender sees several objects, and
+    for an agent that learns no representation of objects, such as a scripted one.
     """
     from ecsuite.eval.metrics.agent_answers import (
         NOTHING_LEARNT,
@@ -98,7 +98,7 @@ def rsa(run: "Run", options: Options) -> list[Score]:
             found.append(score(value=None, reason="fewer than three objects"))
         elif (one := tables[first]) is None or (other := tables[second]) is None:
             which = first if tables[first] is None else second
-            reason = f"all objects are equally similar for the {which}"
+            reason = f"all pairs of objects are equally similar for the {which}"
             if vectors[which] is None:
                 reason = NOTHING_LEARNT.format(which)
             found.append(score(value=None, reason=reason))
@@ -108,7 +108,7 @@ def rsa(run: "Run", options: Options) -> list[Score]:
 
 
 def _compared(score: partial[Score], one: Floats, other: Floats, options: Options) -> Score:
-    """The score of two tables of standard ranks, each (num_objects, num_objects)."""
+    """Score of two tables of ranks, each (num_objects, num_objects)."""
 
     def statistic(rows: Ints, partners: Ints) -> Floats:
         above = np.triu_indices(len(rows), 1)
@@ -139,18 +139,18 @@ def _standard_ranks(vectors: Floats) -> Floats | None:
 
 
 MAX_READ = 1_000
-"""Most objects that are used; of more, they are drawn at random."""
+"""Maximum number of objects; above this, a random sample."""
 NUM_HALVES = 5
-"""Random halves of the objects in which a linear model is trained; the other half tests it."""
+"""Number of random halves of the objects; a linear model is trained on a half and tested on the other."""
 NUM_SHUFFLES = 20
-"""Shuffles of the attribute values over the objects, each with models of its own."""
+"""Permutations of the attribute values over the objects, each with its own models."""
 MAX_UPDATES = 200
-"""Iterations of the solver."""
+"""Maximum number of iterations of the solver."""
 
 TRANSFER = Traits(
     name="transfer",
-    about="attributes read from the receiver after a message",
-    high="1 if linear models read every attribute from the receiver's states after messages",
+    about="attributes decoded from the receiver's states",
+    high="1 if linear models decode every attribute from the receiver's states after messages",
     question="agents",
     direction="higher",
     version=3,
@@ -162,31 +162,30 @@ TRANSFER = Traits(
 TRANSFER_SENDER = replace(
     TRANSFER,
     name="transfer_sender",
-    about="attributes read from what the sender makes of objects",
-    high="1 if linear models read every attribute from the first representation that the sender learns",
+    about="attributes decoded from the sender's vectors",
+    high="1 if linear models decode every attribute from the first representation that the sender learns",
 )
 
 
 @metric(TRANSFER, TRANSFER_SENDER)
 def transfer(run: "Run", options: Options) -> list[Score]:
-    """Accuracy of linear models that read the attributes of objects from the vectors of frozen agents.
+    """Accuracy of linear models that decode the attributes of objects from the vectors of frozen agents.
 
-    Chaabouni et al. (2022, https://openreview.net/forum?id=AUGBfDIV9rL) train a new head on a frozen agent for
-    another task. The other task is here to name each attribute of an object: multinomial logistic regression (L2, C =
-    1, standardised vectors) is trained on half of the objects and tested on the other half. `transfer` reads the
-    receiver's state after the sender's most likely message, `transfer_sender` the first representation of objects that
-    the sender learns: the output of its perception, or where this learns nothing, as `identity`, of its first layer.
-    The score is the mean over attributes and over 5 random halves. As halves share objects, its 95 % interval is that
-    of the corrected resampled t: Nadeau and Bengio (2003, "Inference for the generalization error", Machine Learning
-    52, section 3.3.1).
+    Chaabouni et al. (2022, https://openreview.net/forum?id=AUGBfDIV9rL) train a new head on a frozen agent for another
+    task. Here this task is to name each attribute of an object: multinomial logistic regression (L2, C = 1,
+    standardised vectors) is trained on half of the objects and tested on the other half. `transfer` uses the receiver's
+    state after the sender's most likely message, `transfer_sender` the first representation of objects that the sender
+    learns: the output of its perception or, if this learns nothing, as `identity`, of its first layer. The score is the
+    mean over attributes and over 5 random halves. As halves share objects, its 95 % interval is from the corrected
+    resampled t: Nadeau and Bengio (2003, "Inference for the generalization error", Machine Learning 52, section 3.3.1).
 
-    Chance: the same with the attribute values shuffled over the objects, 20 times. `most_frequent` is the share of each
-    attribute's most frequent value of the training half. `untrained` is the score of agents
-    of the same shape before training (their first weights). `by_attribute` has each attribute's own accuracy.
+    Chance: the mean with the attribute values permuted over the objects, 20 times. `most_frequent` is the accuracy of
+        each attribute's most frequent value in the training half. `untrained` is the score of agents of the same shape
+        before training (their initial weights). `by_attribute` has the accuracy of each attribute.
 
-    Undefined where the world has no attribute values, or no attribute varies, for fewer than 10 objects, and where the
-    sender sees several objects; `transfer_sender` also for a sender that learns no representation, such as a scripted
-    one. Of a society the first pair is used; at most 1,000 objects of the corpus.
+    Undefined if the world has no attribute values, or no attribute varies, for fewer than 10 objects, and if the sender
+    sees several objects; `transfer_sender` also for a sender that learns no representation, such as a scripted one. For
+    a society the first pair is used; at most 1,000 objects of the corpus.
     """
     from ecsuite.eval.metrics.agent_answers import NOTHING_LEARNT, after_messages, objects_of, of_sender
 
@@ -234,14 +233,14 @@ def transfer(run: "Run", options: Options) -> list[Score]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadAttributes:
-    """Accuracy of linear models that read attributes from vectors."""
+    """Accuracy of linear models that decode attributes from vectors."""
 
     value: float
-    """Accuracy, the mean over attributes and halves."""
+    """Mean accuracy over attributes and halves."""
     half_width: float
     """Half-width of its 95 % interval."""
     chance: Chance | None
-    """Chance level, of shuffled attributes."""
+    """Chance level from permuted attributes."""
     most_frequent: float
     """Accuracy of each attribute's most frequent value."""
     by_attribute: list[float]
@@ -249,12 +248,12 @@ class ReadAttributes:
 
 
 def read_attributes(vectors: "Vectors", codes: NDArray[np.int64], seed: int) -> ReadAttributes:
-    """Train and test linear models that read attributes from vectors.
+    """Train and test linear models that decode attributes from vectors.
 
     Args:
         vectors: Shape (num_objects, width).
         codes: Attribute values, (num_objects, num_attributes).
-        seed: Of the halves and shuffles.
+        seed: Seed of the halves and permutations.
     """
     accuracy, frequent = _read(vectors, codes, seed)
     rng = np.random.default_rng([seed, *b"shuffled"])
@@ -273,7 +272,6 @@ def read_attributes(vectors: "Vectors", codes: NDArray[np.int64], seed: int) -> 
 
 
 def _untrained(run: "Run") -> "Pair":
-    """The agents with the weights that they began with."""
     from ecsuite.games.plays.play import players_of
 
     return players_of(run.experiment, run.pair.world).eval().first_pair
@@ -282,7 +280,7 @@ def _untrained(run: "Run") -> "Pair":
 def _read(
     vectors: "Vectors", codes: NDArray[np.int64], seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Accuracy on the other half and that of the most frequent value, each (num_halves, num_attributes)."""
+    """Accuracy on the test half, and of the most frequent value, each (num_halves, num_attributes)."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline

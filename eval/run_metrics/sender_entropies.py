@@ -1,6 +1,6 @@
-"""Entropies, redundancy and effective length of messages, by the probabilities of their sender.
+"""Entropies, redundancy and effective length of messages, from the probabilities of their sender.
 
-Nothing is played: the probabilities of symbols are those from which `evaluation.mode: sample` draws.
+No rounds are played: the probabilities of symbols are those from which `evaluation.mode: sample` draws.
 """
 
 from dataclasses import dataclass, replace
@@ -24,60 +24,60 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EntropyOptions:
-    """Options of the metric."""
+    """Options of `message_entropy`."""
 
     meanings: Count = 100
-    """Meanings of the corpus at most, all equally likely."""
+    """Maximum number of meanings of the corpus, all equally likely."""
     draws: Levels = 5
-    """Messages that are drawn about each meaning, where not all possible ones are looked at."""
+    """Number of messages drawn for each meaning, if not all possible messages are enumerated."""
 
 
 DEFAULT = EntropyOptions()
 MESSAGE_ENTROPY = Traits(
     name="message_entropy",
-    about="bits of a message, by the sender's probabilities",
-    high="as many bits as meanings have, and those of chance; low: few messages",
+    about="bits of a message, from the sender's probabilities",
+    high="bits of the meanings plus random variation; low with few messages",
     question="agents",
     needs=("agents",),
-    depends_on_size="the more meanings, the more bits",
+    depends_on_size="more meanings have more bits",
     options=EntropyOptions,
 )
 CONDITIONAL_ENTROPY = replace(
     MESSAGE_ENTROPY,
     name="conditional_entropy",
-    about="bits of a message that its meaning leaves open",
-    high="the sender says one meaning in many ways; 0: always in one",
+    about="bits of a message, given its meaning",
+    high="high if the sender has many messages for a meaning, 0 if only one",
 )
 REDUNDANCY = replace(
     MESSAGE_ENTROPY,
     name="redundancy",
-    about="share of a message that what is before it tells",
-    high="symbols follow from those before them; 0: all are equally likely",
+    about="share of a message that earlier symbols predict",
+    high="1 if earlier symbols determine the next, 0 if all are equally likely",
     bounds=(0.0, 1.0),
 )
 EFFECTIVE_LENGTH = replace(
     MESSAGE_ENTROPY,
     name="effective_length",
-    about="positions over which the meaning is told",
-    high="the meaning is told by many positions evenly; 1: by a single one",
+    about="number of positions that carry the meaning",
+    high="high if many positions carry the meaning evenly, 1 if a single one does",
 )
 
 
 @metric(MESSAGE_ENTROPY, CONDITIONAL_ENTROPY, REDUNDANCY, EFFECTIVE_LENGTH)
 def message_entropy(run: "Run", options: Options, own: EntropyOptions = DEFAULT) -> list[Score]:
-    """Entropies of messages in bits, from the sender's probabilities (Shannon 1948; of noise, Klamra et al. 2025).
+    """Entropies of messages in bits, from the sender's probabilities (Shannon 1948; with noise, Klamra et al. 2025).
 
     `message_entropy` is H(message), `conditional_entropy` H(message | meaning); both are sums over positions by the
-    chain rule, EOS being a symbol. `redundancy` is 1 - H / H_max, where H_max is that of symbols that all are equally
-    likely, EOS among them, in messages as long. With I_i, the bits that the symbol at position i adds to what those
-    before it tell of the meaning, `effective_length` is 2 to the entropy of the shares of I_i: 3 where three positions
-    tell as much each. The details have all of it by position.
+    chain rule, with EOS as a symbol. `redundancy` is 1 - H / H_max, where H_max is the entropy of equally likely
+    symbols, including EOS, in messages of the same length. With I_i the information about the meaning that the symbol
+    at position i adds to earlier symbols, `effective_length` is 2 to the entropy of the shares of I_i: 3 if three
+    positions carry equal information. The details have all measures by position.
 
-    Where there are at most 1,024 possible messages all are looked at, and the figures are exact; else messages are
-    drawn, and the interval is Student's over draws, in each of which every meaning has one message. Of a society: the
-    mean over senders, with Student's interval over them.
+    With at most 1,024 possible messages, all are enumerated and the figures are exact; otherwise messages are drawn,
+    and the interval is Student's over draws, each with one message per meaning. For a society: the mean over senders,
+    with Student's interval over senders.
 
-    Undefined where words are values; `effective_length` also where messages tell nothing.
+    Undefined if words are values; `effective_length` also if messages carry no information.
     """
     kinds = (MESSAGE_ENTROPY, CONDITIONAL_ENTROPY, REDUNDANCY, EFFECTIVE_LENGTH)
     from ecsuite.games.channels.channels import MOST_MESSAGES, num_messages
@@ -99,7 +99,7 @@ def message_entropy(run: "Run", options: Options, own: EntropyOptions = DEFAULT)
         values = [[getattr(each, traits.name) for each in speaker] for speaker in of_speakers]
         score = unscored(traits, meanings=num_meanings, **settings)
         if any(value is None for each in values for value in each):
-            scores.append(score(value=None, reason="messages tell nothing of their meanings"))
+            scores.append(score(value=None, reason="messages carry no information about their meanings"))
             continue
         means = [mean_and_half_width(each)[0] for each in values]
         value, half_width = mean_and_half_width(means if len(means) > 1 else values[0])
@@ -119,44 +119,44 @@ def message_entropy(run: "Run", options: Options, own: EntropyOptions = DEFAULT)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entropies:
-    """Entropies of messages by the probabilities of their sender, in bits by position, (max_len,) each."""
+    """Entropies of messages from the probabilities of their sender, in bits by position, (max_len,) each."""
 
     entropies: Floats
     """H(symbol | symbols before)."""
     conditional: Floats
     """H(symbol | symbols before, meaning)."""
     most: Floats
-    """Entropy there if all symbols were equally likely."""
+    """Entropy at the position if all symbols were equally likely."""
     num_meanings: int
 
     @property
     def message_entropy(self) -> float:
-        """H(message)."""
+        """H(message) in bits."""
         return float(self.entropies.sum())
 
     @property
     def conditional_entropy(self) -> float:
-        """H(message | meaning)."""
+        """H(message | meaning) in bits."""
         return float(self.conditional.sum())
 
     @property
     def redundancies(self) -> Floats:
-        """1 - H / H_max at each position; 0 where no message goes on to there."""
+        """Redundancy 1 - H / H_max at each position; 0 if no message is that long."""
         return 1 - np.divide(self.entropies, self.most, out=np.ones_like(self.most), where=self.most > 0)
 
     @property
     def redundancy(self) -> float:
-        """1 - H / H_max of the message."""
+        """Redundancy 1 - H / H_max of the message."""
         return 1 - self.message_entropy / float(self.most.sum())
 
     @property
     def information(self) -> Floats:
-        """Bits that each position adds to what is known of the meaning."""
+        """Information about the meaning that each position adds, in bits."""
         return (self.entropies - self.conditional).clip(min=0)
 
     @property
     def effective_length(self) -> float | None:
-        """2 to the entropy of the shares of positions; None where messages tell nothing."""
+        """Effective number of positions: 2 to the entropy of their shares of information; None without information."""
         total = self.information.sum()
         if total < 1e-9:
             return None
@@ -167,14 +167,14 @@ class Entropies:
 def entropies_of(
     log_probabilities: Floats, weights: Floats, is_said: NDArray[np.bool_], num_symbols: int
 ) -> Entropies:
-    """Entropies of messages whose probabilities are known.
+    """Entropies of messages from known probabilities.
 
     Args:
-        log_probabilities: Of each symbol of a message given those before it and a meaning, in nats, (num_messages,
+        log_probabilities: Log probability of each symbol given earlier symbols and a meaning, in nats, (num_messages,
             num_meanings, max_len); 0 after the end.
-        weights: How likely a meaning and a message are, (num_messages, num_meanings), with the sum 1.
-        is_said: Whether there is a symbol, (num_messages, max_len).
-        num_symbols: Different symbols, with EOS where a message may end.
+        weights: Probability of each pair of meaning and message, (num_messages, num_meanings), with the sum 1.
+        is_said: Whether a position has a symbol, (num_messages, max_len).
+        num_symbols: Number of symbols, including EOS if messages may end.
     """
     before = log_probabilities.cumsum(-1)
     mixed = np.logaddexp.reduce(before, axis=1) - np.log(before.shape[1])  # (num_messages, max_len)
@@ -191,7 +191,7 @@ def entropies_of(
 def _of_speaker(
     run: "Run", number: int, speaker: "Speaker", seed: int, own: EntropyOptions, *, is_exact: bool
 ) -> list[Entropies]:
-    """The entropies of a speaker: one where they are exact, else those of each draw."""
+    """Entropies of a speaker: one item if they are exact, otherwise one per draw."""
     import torch
 
     from ecsuite.eval.metrics.agent_answers import log_probabilities

@@ -1,6 +1,6 @@
 """Bootstrap intervals of a mean over languages, and of a correlation over sources.
 
-The number of languages is small, and the usual bootstrap interval is then too narrow: its standard deviation is too
+The number of languages is small, which makes the usual bootstrap interval too narrow: its standard deviation is too
 small by a factor of sqrt((n - 1) / n), and its tails are normal instead of Student's. Hesterberg (2015, "What teachers
 should know about the bootstrap", The American Statistician 69, section 4.2) gives the level at which it is as wide as
 Student's interval; with 10 normal values, the coverage of 95 % intervals is then 95 % instead of 91 %, and with 10
@@ -21,12 +21,12 @@ from ecsuite.eval.statistics.estimates import ALPHA, Interval, normal_tail, stud
 FEWEST = 5
 """Minimum number of values for an interval."""
 NUM_RESAMPLES = 9999
-"""As in the program of the paper."""
+"""Number of resamples, as in the program of the paper."""
 SEED = 0
 """Seed of all resamples, so that equal results give equal intervals."""
 LEVEL = 1 - ALPHA
 GRID = 2**30
-"""Grid steps from the lowest to the highest value; sums of thousands of grid values are exact."""
+"""Number of grid steps from the lowest to the highest value; sums of thousands of grid values are exact."""
 
 
 def mean_interval(values: Floats, *, expanded: bool) -> Interval | None:
@@ -52,7 +52,7 @@ def mean_interval(values: Floats, *, expanded: bool) -> Interval | None:
 
 
 def expanded_level(num_values: int) -> float:
-    """The level at which the bootstrap interval of a mean is as wide as Student's 95 % interval."""
+    """Level at which the bootstrap interval of a mean is as wide as Student's 95 % interval."""
     student = student_quantile((1 + LEVEL) / 2, num_values - 1)
     return 1 - 2 * normal_tail(student * math.sqrt(num_values / (num_values - 1)))
 
@@ -81,19 +81,18 @@ def statistic_interval(statistic: Callable[..., Floats], first: Floats, second: 
 
 
 def _on_grid(values: Floats) -> Floats:
-    """The values mapped linearly to whole numbers from 0 to `GRID`.
+    """Map values linearly to integers from 0 to `GRID`.
 
     The mean of a resample is often equal to the mean of all values, and the BCa interval depends on such ties. Sums of
-    whole numbers are exact, so rounding does not break ties, and the interval is independent of the order, origin and
-    unit of the values.
+    integers are exact, so rounding does not break ties, and the interval is independent of the order, origin and unit
+    of the values.
     """
     whole: Floats = np.rint((values - values.min()) * (GRID / float(np.ptp(values))))
     return whole
 
 
 def _bootstrap(values: Any, statistic: Callable[..., Any], level: float) -> Interval | None:
-    """SciPy's BCa bootstrap."""
-    from scipy import stats  # half a second
+    from scipy import stats  # imported late: takes half a second
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NaN is handled below
@@ -116,14 +115,14 @@ NUM_TIPPING_RESAMPLES = 400
 def tipping_point(
     shares: Sequence[float], turned: Sequence[bool], seed: int = 0
 ) -> tuple[float, float, float] | None:
-    """The share at which a logistic curve over runs is one half, with its 95 % interval over resampled runs.
+    """Share at which a logistic curve over runs is one half, with its 95 % interval over resampled runs.
 
-    Where no share has runs of both outcomes, the point is half way between the shares around the change.
+    Without a share at which both outcomes occur, the point is halfway between the shares around the change.
 
     Args:
-        shares: Of each run, such as that of a committed minority.
+        shares: Share of each run, such as the share of a committed minority.
         turned: Whether the run turned.
-        seed: Of the resampling.
+        seed: Seed of the resampling.
 
     Returns:
         Point, low, high; None if all runs turned, or none.
@@ -143,7 +142,6 @@ def tipping_point(
 
 
 def _fitted_tipping_point(x: NDArray[np.float64], y: NDArray[np.bool_]) -> float | None:
-    """The share at which the curve is one half."""
     if y.all() or not y.any():
         return None
     last, first = x[~y].max(), x[y].min()

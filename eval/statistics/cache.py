@@ -1,4 +1,4 @@
-"""Results that several metrics compute from the corpus that is scored, or draw alike: computed once meanwhile."""
+"""Cache of results that several metrics compute from the same corpus, or of draws that they share."""
 
 import functools
 from collections.abc import Callable, Hashable, Iterator
@@ -14,7 +14,7 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class _Cache:
     corpus: object
-    """The corpus that is scored; results of others, such as that of one speaker, are not cached by function."""
+    """The scored corpus; results for other corpora, such as a single speaker's, are not cached by function."""
     results: dict[Hashable, Any] = field(default_factory=dict)
 
 
@@ -23,7 +23,7 @@ _cache: ContextVar[_Cache | None] = ContextVar("_cache", default=None)
 
 @contextmanager
 def corpus_cache(corpus: object) -> Iterator[None]:
-    """Cache results for a corpus meanwhile; it must not change."""
+    """Context that caches results for a corpus, which must not change meanwhile."""
     outer = _cache.get()
     token = _cache.set(outer if outer is not None and outer.corpus is corpus else _Cache(corpus))
     try:
@@ -33,7 +33,7 @@ def corpus_cache(corpus: object) -> Iterator[None]:
 
 
 def cached_per_corpus(function: Callable[[Corpus], T]) -> Callable[[Corpus], T]:
-    """A function whose result for the corpus that is scored is cached, so that nobody may change it."""
+    """Decorator that caches a function's result for the scored corpus; the result must not be modified."""
 
     @functools.wraps(function)
     def cached(corpus: Corpus) -> T:
@@ -49,7 +49,7 @@ def cached_per_corpus(function: Callable[[Corpus], T]) -> Callable[[Corpus], T]:
 
 
 def cached_by(key: Hashable, make: Callable[[], T]) -> T | None:
-    """The object of a key, such as a list to be extended, which `make` makes at first; None while nothing is cached."""
+    """Cached object for a key, such as a growing list, created by `make` at first use; None outside `corpus_cache`."""
     cache = _cache.get()
     if cache is None:
         return None

@@ -1,9 +1,9 @@
-"""Chance: what a score is without structure, and how probable a score is without it.
+"""Chance levels: scores without structure, and the probability of a score under them.
 
-A chance level is made here and read here. It is that of shuffles, whose scores are kept one by one: means over speakers
-or agents are then means of each draw, which have the right spread and the right shape, whatever those of the parts are.
-Or it is one number without a spread: that of the best constant answer, or of theory. Then the error of the score itself
-decides.
+A chance level is created and evaluated here. It is the mean score of permutations, whose scores are stored one by one:
+means over speakers or agents are then means per draw, which have the right spread and shape for any distribution of the
+parts. Or it is a single number without a spread, from the best constant answer or from theory; then the error of the
+score decides.
 """
 
 import math
@@ -17,16 +17,16 @@ from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, standard_error, student_quantile, student_tail
 
 Kind = Literal["shuffle", "constant", "theory"]
-"""Source of a chance level: scores of shuffles; the best answer that reads no message; a formula."""
+"""Source of a chance level: scores of permutations; the best answer without reading messages; a formula."""
 Basis = Literal["ranks", "tail", "error", "theory"]
 """Basis of a p-value, see `Chance.p_value`."""
 LEAST_SPREAD = 0.01
-"""If all shuffles have the same score, a difference counts as if their half interval were this share of it: the true
-spread is not 0, but too small to be seen in 100 shuffles."""
+"""Minimum half-width of the interval of permutations, as a share of their score, if all scores are equal: the true
+spread is not 0, but too small to be visible in 100 permutations."""
 ROUNDING = 1e-12
-"""Draws that differ by less than this are equal, or by less than `NO_SPREAD` of the largest, if that is more."""
+"""Difference below which draws are equal; or `NO_SPREAD` times the largest draw, if that is more."""
 LEAST_DEFINED = 0.5
-"""Share of shuffles that must have a score: a level of fewer is that of unusual shuffles."""
+"""Minimum share of permutations with a score; a level from fewer would come from unusual permutations."""
 
 
 class Chance(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,39 +41,38 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
     kind: Kind
     """Source of the level."""
     level: float
-    """The score that is expected without structure."""
+    """Expected score without structure."""
     draws: tuple[float | None, ...] = ()
-    """The scores of shuffles, None where a shuffle has none."""
+    """Scores of permutations, None for a permutation without a score."""
     seed: int | None = None
-    """Seed of the shuffles."""
+    """Seed of the permutations."""
     bounds: tuple[float, float] | None = None
-    """Range of the score; None where it has no ends."""
+    """Range of the score; None without bounds."""
     compared: float | None = None
-    """The value that is compared with the level, where it is not the score: the score of fewer messages, or that of a
-    faster search."""
+    """Value to compare with the level, if it is not the score: the score of fewer messages, or from a faster search."""
     num_rows: int | None = None
-    """Messages of a shuffle, where they are not all."""
+    """Messages of a permutation, if not all."""
     num_meanings: int | None = None
-    """Number of meanings whose messages are exchanged; None where single messages or other things are."""
+    """Number of meanings whose messages are exchanged; None if other units are exchanged."""
     num_pairings: int | None = None
-    """Number of distinct pairings of messages and meanings; None where it is not known, or above 2^53."""
+    """Number of distinct pairings of messages and meanings; None if unknown, or above 2^53."""
     error: float | None = None
-    """Standard error of the score, where the level has no spread."""
+    """Standard error of the score, for a level without spread."""
     freedom: float | None = None
     """Degrees of freedom of `error`."""
     p_of_theory: float | None = None
-    """Probability of so high a score without structure, where theory gives it."""
+    """Probability of at least this score without structure, if theory gives it."""
     printed: tuple[float | None, float | None] = (None, None)
-    """`low` and `high` in a file that has no draws."""
+    """Values of `low` and `high` in a file without draws."""
 
     @property
     def defined(self) -> Floats:
-        """The draws that have a score, (num_defined,)."""
+        """Draws with a score, (num_defined,)."""
         return np.array([each for each in self.draws if each is not None])
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Range of a further draw, see `prediction_interval`; twice the level where that has no spread."""
+        """Range of a further draw, see `prediction_interval`; for a level without spread, the level twice."""
         draws = self.defined
         if not len(draws):
             low, high = self.printed
@@ -94,30 +93,31 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_exact(self) -> bool:
-        """Whether the draws are all distinct pairings, among them that of the corpus."""
+        """Whether the draws are all distinct pairings, including the pairing of the corpus."""
         return len(self.draws) == self.num_pairings
 
     def distance(self, value: float) -> float:
-        """How far above the level a score is."""
+        """Difference between the compared value and the level."""
         return (value if self.compared is None else self.compared) - self.level
 
     def p_value(self, value: float) -> tuple[float | None, Basis]:
-        """Two-sided p-value of no difference from chance, and what it is from.
+        """Two-sided p-value against chance, and its basis.
 
-        - `ranks`: (1 + k) / (1 + n), where k of n shuffles are at least as far from the mean of all, with the score
-          (Phipson and Smyth 2010, "Permutation p-values should never be zero", Statistical Applications in Genetics
-          and Molecular Biology 9, equation 2). It is valid, also for a level that is skewed or has few values. If the
-          draws are all pairings, it is exact: k / n. Draws that differ by rounding alone are equally far.
-        - `tail`: if no shuffle is as far, their ranks say no more than 1 / (1 + n), which for 100 shuffles no
-          correction for 16 scores leaves below 5 %. The p-value is then that of Student's t with n - 1 degrees of
-          freedom, of the distance in units of the half-width of `prediction_interval` on this side, if that is less.
-          It is at least 1 / number of pairings, where that is known.
-        - `error`: that of Student's t, of the distance in standard errors of the score, where the level has no spread.
+        - `ranks`: (1 + k) / (1 + n), where k of n permutations are at least as far as the score from the mean of all,
+          including the score (Phipson and Smyth 2010, "Permutation p-values should never be zero", Statistical
+          Applications in Genetics and Molecular Biology 9, equation 2). It is valid even for a level that is skewed or
+          has few values. If the draws are all pairings, it is exact: k / n. Draws that differ only by rounding are
+          equally far.
+        - `tail`: if no permutation is as far, ranks give no p-value below 1 / (1 + n), which for 100 permutations is
+          above 5 % after a correction for 16 scores. The p-value is then from Student's t with n - 1 degrees of
+          freedom, for the distance in units of the half-width of `prediction_interval` on this side, if that is
+          smaller. It is at least 1 / number of pairings, if known.
+        - `error`: Student's t for the distance in standard errors of the score, for a level without spread.
         - `theory`: `p_of_theory`.
 
         Returns:
-            No p-value if all shuffles have the score 0, which says nothing about the spread, if fewer than half of the
-            shuffles have a score, or if a level without spread meets a score without error.
+            No p-value if all permutations have the score 0, which does not show the spread, if fewer than half of the
+            permutations have a score, or if neither level nor score has a spread.
         """
         distance = self.distance(value)
         if not self.draws:
@@ -125,7 +125,7 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
         draws = self.defined
         if len(draws) < max(1 if self.is_exact else 2, LEAST_DEFINED * len(self.draws)):
             return None, "ranks"
-        others = 0 if self.is_exact else 1  # what is compared, where it is not among the draws
+        others = 0 if self.is_exact else 1  # the compared value, if it is not among the draws
         compared = self.level + distance
         middle = self.level + distance * others / (others + len(draws))  # the mean of all
         rounding = max(ROUNDING, NO_SPREAD * float(np.abs([*draws, compared]).max()))
@@ -138,7 +138,7 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
         freedom, (low, high) = len(draws) - 1, prediction_interval(draws)
         if np.ptp(draws) < NO_SPREAD:
             half_width = LEAST_SPREAD * abs(self.level)
-        else:  # where nearly all draws are equal, the range of these is no measure of the spread
+        else:  # if almost all draws are equal, their range does not show the spread
             half_width = max(high - self.level if distance > 0 else self.level - low, _half_width(draws))
         if half_width < NO_SPREAD:
             return None, "ranks"
@@ -150,7 +150,7 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
         return (tail, "tail") if tail < p_value else (p_value, "ranks")
 
     def to_json(self, value: float | None) -> dict[str, Any]:
-        """The level as it is printed: JSON-ready data without the draws."""
+        """The level as printed: JSON-ready data without the draws."""
         p_value, basis = (None, None) if value is None else self.p_value(value)
         low, high = self.interval
         return {
@@ -170,7 +170,7 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def kept(self) -> dict[str, Any]:
-        """Further fields, from which together with `to_json` the level is made again: the draws and their like."""
+        """Further JSON fields, such as the draws, from which with `to_json` the level can be restored."""
         return {
             "draws": list(self.draws),
             "bounds": None if self.bounds is None else list(self.bounds),
@@ -181,7 +181,7 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of_json(cls, data: Mapping[str, Any]) -> Self | None:
-        """The level in the JSON of a score, with its draws if they were kept; None without a number for the level."""
+        """Read the level in the JSON of a score, with its draws if stored; None without a numeric level."""
         if type(data.get("level")) not in (int, float):
             return None
         values = {name: data[name] for name in cls.__struct_fields__ if name in data}
@@ -202,14 +202,14 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
         num_meanings: int | None = None,
         num_pairings: int | None = None,
     ) -> "Chance | None":
-        """The chance level of shuffles, their mean score; None if no shuffle has a score.
+        """Make the chance level of permutations, their mean score; None if no permutation has a score.
 
         Args:
-            draws: The score of each shuffle, NaN where it has none, (num_draws,).
-            seed: Seed of the shuffles.
+            draws: The score of each permutation, NaN if undefined, (num_draws,).
+            seed: Seed of the permutations.
             bounds: Range of the score.
-            compared: The value that is compared with the level, if it is not the score.
-            num_rows: Messages of a shuffle, if they are not all.
+            compared: Value to compare with the level, if it is not the score.
+            num_rows: Messages of a permutation, if not all.
             num_meanings: Number of meanings whose messages are exchanged.
             num_pairings: Number of distinct pairings.
         """
@@ -230,11 +230,11 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
 
     @staticmethod
     def from_guesses(level: float, values: Sequence[float]) -> "Chance":
-        """A chance level without spread, that of the best constant answer, for the mean of independent values.
+        """Make a chance level without spread, from the best constant answer, for a mean of independent values.
 
         Args:
             level: The level.
-            values: What the score is the mean of.
+            values: Values whose mean is the score.
         """
         return Chance(kind="constant", level=level, error=standard_error(values), freedom=len(values) - 1)
 
@@ -242,16 +242,16 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
     def average(
         parts: "Sequence[Chance | None]", values: Sequence[float], error: float | None, freedom: float
     ) -> "Chance | None":
-        """The chance level of a mean of scores, such as those of speakers: the mean of each draw.
+        """Average the chance levels of scores that are averaged, such as speakers' scores, draw by draw.
 
-        The mean of a draw is over the parts that have a score in it. Parts with the same number of meanings have the
-        same permutations, so that speakers who share a language do not count as independent. Of parts with different
-        numbers of draws, as many are used as each has; those that are all pairings of a part are repeated.
+        The mean of a draw is over the parts with a score in it. Parts with the same number of meanings have the same
+        permutations, so speakers who share a language do not count as independent. If numbers of draws differ, the
+        smallest number is used; draws of a part that are all its pairings are repeated.
 
         Args:
             parts: Chance level of each score.
             values: The scores.
-            error: Standard error of their mean; None for one.
+            error: Standard error of the mean score; None for one score.
             freedom: Degrees of freedom of `error`.
 
         Returns:
@@ -302,7 +302,7 @@ def _mean_bounds(bounds: Sequence[tuple[float, float] | None]) -> tuple[float, f
 
 
 def prediction_interval(draws: Floats) -> tuple[float, float]:
-    """The interval that contains a further draw of the same distribution with probability 95 %.
+    """Interval that contains a further draw of the same distribution with probability 95 %.
 
     From 39 draws on, its bounds are order statistics, which is exact for every continuous distribution: with 39 draws
     the lowest and the highest, with more draws interpolated. With fewer draws it is Student's prediction interval,
@@ -320,7 +320,7 @@ def prediction_interval(draws: Floats) -> tuple[float, float]:
 
 
 def _half_width(draws: Floats) -> float:
-    """The half-width of Student's prediction interval of at least two draws."""
+    """Half-width of Student's prediction interval, for at least two draws."""
     number = len(draws)
     quantile = student_quantile(1 - ALPHA / 2, number - 1)
     return quantile * float(draws.std(ddof=1)) * math.sqrt(1 + 1 / number)

@@ -15,13 +15,13 @@ _TABLE = 1 << 22
 MAX_CODES = 1 << 62
 """Upper bound of codes, to avoid integer overflow."""
 _SPARSE = 64
-"""Table entries per code above which sorting is faster, where codes are renumbered."""
+"""Table entries per code above which sorting is faster, for renumbering codes."""
 _SPARSE_COUNTS = 4
-"""Table entries per code above which sorting is faster, where codes are counted."""
+"""Table entries per code above which sorting is faster, for counting codes."""
 MOST_TOGETHER = 1 << 18
-"""Codes of several rows, or entries of their tables, that are counted together at most."""
+"""Maximum number of codes of several rows, or entries of their tables, that are counted together."""
 _SMALL_TABLE = 1 << 14
-"""Entries of a table that is faster than sorting, however few the codes are."""
+"""Entries up to which a table is faster than sorting, for any number of codes."""
 
 
 def entropy(counts: NDArray[Any]) -> float:
@@ -31,29 +31,29 @@ def entropy(counts: NDArray[Any]) -> float:
 
 
 def chao_shen(counts: NDArray[Any]) -> float:
-    """Entropy in bits with less bias than `entropy`, which is too low where few of many values were drawn.
+    """Entropy in bits with less bias than `entropy`, which is too low if many values were rarely or never drawn.
 
     Chao and Shen (2003), "Nonparametric estimation of Shannon's index of diversity when there are unseen species in
     sample", Environmental and Ecological Statistics 10: -sum C p log2(C p) / (1 - (1 - C p)^n), where C = 1 - f / n is
-    Good's estimate of the share of the distribution that was seen, f the draws of values that were seen once. If all
-    were, f is n - 1.
+    Good's estimate of the share of the distribution that was seen, with f the number of draws of values seen once; if
+    all values were seen once, f is n - 1.
 
     Args:
-        counts: How often each value was drawn; parts of draws, where one is divided over several values.
+        counts: Number of draws of each value; fractions if a draw is divided over several values.
     """
     counts = counts[counts > 0]
     total = float(counts.sum())
     once = min(float(counts[counts <= 1].sum()), total - 1)
     share = (1 - once / total) * counts / total
-    with np.errstate(divide="ignore"):  # of one value its share is 1
+    with np.errstate(divide="ignore"):  # a single value has share 1
         is_seen = -np.expm1(total * np.log1p(-share))
     return max(0.0, -float(share @ (np.log2(share) / is_seen)))
 
 
 def counted(codes: NDArray[Any], bound: int, *, overwrites: bool = False) -> tuple[Ints, Ints]:
-    """The codes that occur, ascending, and their counts; codes are from 0, below `bound`, shape (num_codes,).
+    """Distinct codes, ascending, and their counts; codes are from 0, below `bound`, shape (num_codes,).
 
-    With `overwrites` they may be sorted in place, which takes less memory.
+    With `overwrites` the codes may be sorted in place, which takes less memory.
     """
     if _is_sorted_faster(bound, len(codes)):
         ordered = codes if overwrites else codes.copy()
@@ -66,7 +66,7 @@ def counted(codes: NDArray[Any], bound: int, *, overwrites: bool = False) -> tup
 
 
 def counts_in_order(codes: NDArray[Any], bound: int) -> Ints:
-    """The counts of `counted` alone, for half of the memory; the codes are overwritten."""
+    """Counts of `counted` without the codes, in half of the memory; overwrites the codes."""
     if _is_sorted_faster(bound, len(codes)):
         codes.sort()
         return np.diff(_changes(codes))
@@ -75,7 +75,7 @@ def counts_in_order(codes: NDArray[Any], bound: int) -> Ints:
 
 
 def entropy_of_codes(codes: NDArray[Any], bound: int) -> float:
-    """`entropy` of the counts of codes, which are as for `counted`."""
+    """Plug-in entropy of codes, given as for `counted`."""
     if bound > _SMALL_TABLE and _is_sorted_faster(bound, len(codes)):
         counts = np.diff(_changes(np.sort(codes)))
     else:
@@ -85,7 +85,7 @@ def entropy_of_codes(codes: NDArray[Any], bound: int) -> float:
 
 
 def entropies_of_codes(codes: NDArray[np.integer[Any]], bound: int) -> list[float]:
-    """`entropy_of_codes` of each row of codes, (num_rows, num_codes); those of few codes are counted in one table."""
+    """Compute `entropy_of_codes` for each row of codes, (num_rows, num_codes), in one table if they are few."""
     number, size = codes.shape
     if number * max(bound, size) > MOST_TOGETHER:
         return [entropy_of_codes(row, bound) for row in codes]
@@ -115,10 +115,10 @@ def _changes(ordered: NDArray[Any]) -> Ints:
 
 
 class Counts:
-    """Counts of codes that come in blocks.
+    """Counts of codes that are added in blocks.
 
     Args:
-        bound: Codes are from 0, below it.
+        bound: Codes are from 0, below this.
     """
 
     def __init__(self, bound: int) -> None:
@@ -127,14 +127,14 @@ class Counts:
         self._size = 0
 
     def add(self, codes: Ints) -> None:
-        """Count a block of codes; blocks are joined until they are as large as the table."""
+        """Count a block of codes; blocks are buffered until they are as large as the table."""
         self._blocks.append(codes)
         self._size += len(codes)
         if self._size >= len(self._table) > 0:
             self._table += np.bincount(self._joined(), minlength=len(self._table))
 
     def of_codes(self) -> Ints:
-        """The counts of the codes that occur, in ascending order of the codes."""
+        """Counts of the distinct codes, in ascending order of the codes."""
         codes = self._joined()
         if not len(self._table):
             codes.sort()
@@ -149,22 +149,22 @@ class Counts:
 
 
 def tally(codes: NDArray[np.integer[Any]]) -> Ints:
-    """Counts of the codes that occur, from 0, in ascending order of the codes."""
+    """Counts of the distinct codes (from 0), in ascending order of the codes."""
     return counted(codes, int(codes.max(initial=0)) + 1)[1]
 
 
 def index_type(most: int) -> type[np.signedinteger[Any]]:
-    """The type of integers for numbers up to this: int32, half of the memory of int64, where it can be."""
+    """Integer type for numbers up to `most`: int32 if possible, in half of the memory of int64."""
     return np.int32 if most < 1 << 31 else np.int64
 
 
 def is_sparse(bound: int, num_codes: int) -> bool:
-    """Whether a table of all codes below a bound is too large to renumber some, or too sparse."""
+    """Whether a table of all codes below a bound is too large, or too sparse, for renumbering codes."""
     return bound > min(_TABLE, _SPARSE * max(1024, num_codes))
 
 
 def renumbered(codes: NDArray[Any], bound: int) -> tuple[Ints, Ints]:
-    """The codes renumbered 0, 1, … in ascending order, and the original code of each; codes as for `counted`."""
+    """Codes renumbered 0, 1, … in ascending order, and the original code of each; codes as for `counted`."""
     if is_sparse(bound, len(codes)):
         originals, dense = np.unique(codes, return_inverse=True)
         return dense, originals
@@ -177,11 +177,11 @@ def renumbered(codes: NDArray[Any], bound: int) -> tuple[Ints, Ints]:
 
 
 def joint_codes(columns: Iterable[Ints], sizes: Iterable[int], num_rows: int) -> tuple[Ints, int]:
-    """One code for the values of all columns in a row, in the order of the rows of values, and their bound.
+    """One code per row for the values of all columns, in lexicographic order, and the bound of the codes.
 
     Args:
         columns: Codes from 0, each (num_rows,).
-        sizes: The number of values of each column, an upper bound of its codes.
+        sizes: The number of values of each column, which bounds its codes.
         num_rows: Number of rows.
     """
     codes, bound = np.zeros(num_rows, np.int64), 1
@@ -191,7 +191,7 @@ def joint_codes(columns: Iterable[Ints], sizes: Iterable[int], num_rows: int) ->
 
 
 def joined(codes: Ints, bound: int, column: Ints, size: int) -> tuple[Ints, int]:
-    """The codes of `joint_codes` with one more column, in place where that can be, and their bound."""
+    """Add a column to the codes of `joint_codes`, in place if possible; the codes and their bound."""
     if bound * size > MAX_CODES:
         codes, distinct = renumbered(codes, bound)
         bound = len(distinct)
@@ -205,8 +205,8 @@ def conditional_entropies(
 ) -> tuple[float, float, float, float]:
     """H(first | second), H(second | first), H(first) and H(second) in bits.
 
-    Of distinct pairs of codes from 0 with positive weights, each of shape (num_pairs,), estimated by `entropy` or
-    `chao_shen`; values below 1e-9 are rounded to 0.
+    Pairs of codes are distinct, from 0, with positive weights, each of shape (num_pairs,). Entropies are estimated by
+    `entropy` or `chao_shen`; values below 1e-9 are rounded to 0.
     """
     each = (weights, np.bincount(first, weights), np.bincount(second, weights))
     both, one, other = (bits if bits > 1e-9 else 0.0 for bits in map(of, each))
@@ -214,17 +214,17 @@ def conditional_entropies(
 
 
 _ROWS = 1 << 14
-"""Rows taken at once, so that what is made of them fits the cache."""
+"""Rows in a block, so that intermediate results fit the cache."""
 _BLOCK = 1 << 16
-"""Codes taken at once, so that what is made of them fits the cache."""
+"""Codes in a block, so that intermediate results fit the cache."""
 _MOST_SORTED = 1 << 20
-"""Codes that are sorted instead of hashed: more would take much memory."""
+"""Maximum number of codes that are sorted instead of hashed, which takes less memory for more codes."""
 _FACTOR = 0x9E3779B97F4A7C15
-"""An odd number of 64 bits, near 2^64 divided by the golden ratio: Knuth, The Art of Computer Programming, 6.4."""
+"""Odd 64-bit number near 2^64 divided by the golden ratio: Knuth, The Art of Computer Programming, 6.4."""
 
 
 def labels_of_codes(codes: Ints, bound: int) -> NDArray[np.integer[Any]]:
-    """Number the distinct codes 0, 1, … in order of first occurrence, in int32 where numbers of rows fit.
+    """Number the distinct codes 0, 1, … in order of first occurrence, in int32 if row numbers fit.
 
     Args:
         codes: From 0, below `bound`, shape (num_rows,).
@@ -235,7 +235,7 @@ def labels_of_codes(codes: Ints, bound: int) -> NDArray[np.integer[Any]]:
     """
     labels = first_equal(codes, bound)
     number = 0
-    for start in range(0, len(codes), _BLOCK):  # a row's first row comes before it, and has its label by then
+    for start in range(0, len(codes), _BLOCK):  # the first row of a code is labelled before the others
         own = labels[start : start + _BLOCK]
         first = own.copy()
         is_first = first == np.arange(start, start + len(own))
@@ -247,12 +247,12 @@ def labels_of_codes(codes: Ints, bound: int) -> NDArray[np.integer[Any]]:
 
 
 def first_equal(codes: Ints, bound: int) -> NDArray[np.integer[Any]]:
-    """The first row with the same code as each row, shape (num_rows,); arguments are those of `labels_of_codes`.
+    """First row with the same code as each row, shape (num_rows,); arguments as for `labels_of_codes`.
 
-    Few possible codes have a table of their first rows. Otherwise, where a code and a row fit 63 bits, both are sorted
-    together, so that the first row of a code comes first. Else each row writes its number to a place of a table that
-    its code determines, the first row of a place last. What a row then reads there is the first row of the same code,
-    or a row of another code that has the same place. Those that read another code try again with other places.
+    If few codes are possible, a table has their first rows. Otherwise, if a code and a row number fit 63 bits, both are
+    sorted together, so that the first row of a code comes first. Otherwise each row writes its number to a table entry
+    that its code determines (a hash), the first row last. Each row then reads the first row of its code there, or a row
+    of another code with the same hash. Rows that read another code try again with another hash.
     """
     narrow = index_type(len(codes))
     shift = max(1, len(codes) - 1).bit_length()
@@ -260,7 +260,7 @@ def first_equal(codes: Ints, bound: int) -> NDArray[np.integer[Any]]:
         table = np.empty(bound, narrow)
         for start in reversed(range(0, len(codes), _BLOCK)):
             own = codes[start : start + _BLOCK]
-            # of equal places the last is kept
+            # The last assignment to equal indices stays.
             table[own[::-1]] = np.arange(start + len(own) - 1, start - 1, -1, dtype=narrow)
         return table[codes]
     first: NDArray[Any] = np.empty(len(codes), narrow)
@@ -290,23 +290,23 @@ def first_equal(codes: Ints, bound: int) -> NDArray[np.integer[Any]]:
 
 
 def _places(codes: Ints, factor: int, size: int) -> NDArray[np.uint64]:
-    """Places below `size`, a power of two above 1: the highest bits of the products of codes and a factor."""
+    """Hashes below `size`, a power of two above 1: the highest bits of the products of codes and a factor."""
     places: NDArray[np.uint64] = codes.view(np.uint64) * np.uint64(factor)
     places >>= np.uint64(65 - size.bit_length())
     return places
 
 
 def first_rows(labels: NDArray[np.integer[Any]], number: int) -> Ints:
-    """The first row of each label, shape (number,); labels are from 0, all of them occur, shape (num_rows,)."""
+    """First row of each label, shape (number,); labels are from 0 without gaps, shape (num_rows,)."""
     first = np.empty(number, np.int64)
     for start in reversed(range(0, len(labels), _ROWS)):  # limits memory
         own = labels[start : start + _ROWS]
-        first[own[::-1]] = np.arange(start + len(own) - 1, start - 1, -1)  # of equal indices the last is kept
+        first[own[::-1]] = np.arange(start + len(own) - 1, start - 1, -1)  # the last of equal indices stays
     return first
 
 
 def num_codes(codes: Ints, bound: int) -> int:
-    """The number of distinct codes, which are from 0, below `bound`, shape (num_rows,)."""
+    """Number of distinct codes; codes are from 0, below `bound`, shape (num_rows,)."""
     if not is_sparse(bound, len(codes)):
         is_used = np.zeros(bound, bool)
         is_used[codes] = True
@@ -315,5 +315,5 @@ def num_codes(codes: Ints, bound: int) -> int:
 
 
 def num_labels(labels: NDArray[np.integer[Any]]) -> int:
-    """The number of different labels of `row_labels`."""
+    """Number of distinct labels from `row_labels`."""
     return int(labels.max(initial=-1)) + 1

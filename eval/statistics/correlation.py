@@ -52,19 +52,19 @@ STATISTICS: Mapping[str, Callable[[Floats, Floats], Floats]] = {
 
 
 FEWEST = 5
-"""Least number of sources of a correlation, beside one for each variable that is given."""
+"""Minimum number of sources of a correlation, plus one per covariate."""
 FEWEST_GROUPS = 5
-"""Least number of groups of a bootstrap over groups."""
+"""Minimum number of groups for a bootstrap over groups."""
 NUM_PERMUTATIONS = 9999
 NUM_RESAMPLES = 2000
 NUM_CLUSTERINGS = 500
-"""Resamples that are divided into clusters."""
+"""Number of resamples for the stability of clusters."""
 SEED = 0
 """Seed of all draws, so that equal values give equal results."""
 TOLERANCE = 1e-9
-"""A smaller share of the variance is rounding error."""
+"""Share of the variance below which values are rounding errors."""
 MOST_UNDEFINED = 0.05
-"""Largest share of resamples in which a correlation may be undefined."""
+"""Maximum share of resamples in which a correlation may be undefined."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,9 +78,9 @@ class Relation:
     ci95: Interval | None
     """Its 95 % interval."""
     p_value: float | None
-    """Two-sided, of a permutation test; None for groups, whose members may not be exchanged."""
+    """Two-sided p-value of a permutation test; None for groups, whose members are not exchangeable."""
     reason: str | None
-    """Why there is no value, or no interval."""
+    """Reason for a missing value or interval."""
 
     @property
     def is_clear(self) -> bool:
@@ -90,39 +90,40 @@ class Relation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Explained:
-    """How much of the variance of a variable's ranks others explain."""
+    """Share of the variance of a variable's ranks that other variables explain."""
 
     num_sources: int
     """Sources that have all variables."""
     share: float | None
     """R² of the linear regression on the ranks of the others, 0 to 1."""
     chance: float | None
-    """Its expected value if they were independent: their number / (num_sources - 1)."""
+    """Expected R² for independent variables: number of others / (num_sources - 1)."""
     adjusted: float | None
-    """R² without what chance explains, 0 if they are independent: see `explained`."""
+    """Adjusted R², with expectation 0 for independent variables, see `explained`."""
     p_value: float | None
     """P-value of a permutation test; None for groups."""
     reason: str | None
-    """Why there is no share."""
+    """Reason for a missing share."""
 
 
 def relation(first: Floats, second: Floats, given: Floats, groups: Ints | None = None) -> Relation:
-    """Spearman's correlation of two variables, partial if others are given.
+    """Spearman's correlation of two variables, partial if covariates are given.
 
     The interval is Fisher's with the standard error of Bonett and Wright (2000, "Sample size requirements for
-    estimating Pearson, Kendall and Spearman correlations", Psychometrika 65), sqrt((1 + r² / 2) / (n - 3 - k)), where k
-    variables are given. With groups, whose members are not independent, it is that of the percentiles of a bootstrap
-    that draws whole groups. The test permutes the residuals of the first variable (Freedman and Lane 1983, "A
-    nonstochastic interpretation of reported significance levels", Journal of Business & Economic Statistics 1).
+    estimating Pearson, Kendall and Spearman correlations", Psychometrika 65), sqrt((1 + r² / 2) / (n - 3 - k)), for k
+    covariates. With groups, whose members are dependent, it has the percentiles of a bootstrap over whole groups. The
+    test permutes the residuals of the first variable (Freedman and Lane 1983, "A nonstochastic interpretation of
+    reported significance levels", Journal of Business & Economic Statistics 1).
 
-    Variables that are independent given two or more others may have a partial rank correlation, as their ranks are not
-    linear in those of the others: sums of two normal variables and of noise of their own have 0.06 (each as large as
-    the noise), 0.24 (twice) and 0.57 (four times), of one variable at most 0.01 (simulated, 200,000 sources).
+    Variables that are independent given two or more covariates may have a partial rank correlation, as their ranks are
+    not linear in the covariates' ranks: sums of two normal covariates and independent noise have 0.06 (covariates as
+    large as the noise), 0.24 (twice) and 0.57 (four times); with one covariate at most 0.01 (simulated, 200,000
+    sources).
 
     Args:
-        first: Shape (num_sources,), NaN where it is undefined.
-        second: The same.
-        given: The variables that are given, shape (num_given, num_sources); may be none.
+        first: Shape (num_sources,), NaN if undefined.
+        second: Shape (num_sources,), NaN if undefined.
+        given: The covariates, shape (num_given, num_sources); may be empty.
         groups: The group of each source, shape (num_sources,); None: the sources are independent.
     """
     rows = ~np.isnan([first, second, *given]).any(0)
@@ -135,7 +136,7 @@ def relation(first: Floats, second: Floats, given: Floats, groups: Ints | None =
     residuals = ranks[:2] - ranks[:2] @ basis @ basis.T
     lengths = np.sqrt((residuals**2).sum(1))
     if (lengths**2 <= TOLERANCE * (ranks[:2] ** 2).sum(1)).any():
-        reason = "one of them follows from what is given"
+        reason = "one of the variables follows from the covariates"
         return Relation(num_sources=number, value=None, ci95=None, p_value=None, reason=reason)
     value = float(np.clip(residuals[0] @ residuals[1] / lengths.prod(), -1, 1))
     if groups is not None:
@@ -151,21 +152,21 @@ def relation(first: Floats, second: Floats, given: Floats, groups: Ints | None =
         value=value,
         ci95=ci95,
         p_value=_p_value(np.abs(draws), abs(value)),
-        reason="they are equal in rank: no interval" if ci95 is None else None,
+        reason="ranks are perfectly correlated or sources are too few: no interval" if ci95 is None else None,
     )
 
 
 def explained(variable: Floats, given: Floats, groups: Ints | None = None) -> Explained:
-    """How much of the variance of a variable's ranks others explain.
+    """Share of the variance of a variable's ranks that other variables explain.
 
-    R² is above 0 for unrelated ones, and no bootstrap contains 0. So it is adjusted: 1 - (1 - R²) (n - 1) / (n - 1 -
-    k), where k variables explain (Ezekiel 1930, "Methods of Correlation Analysis", chapter 12; Olkin and Pratt 1958,
-    "Unbiased estimation of certain correlation coefficients", Annals of Mathematical Statistics 29, on its bias). It
-    has no interval: those that assume normal variables cover 80 to 99 % with ranks.
+    R² is above 0 even for unrelated variables, and no bootstrap interval contains 0. So it is adjusted: 1 - (1 - R²) (n
+    - 1) / (n - 1 - k), with k explaining variables (Ezekiel 1930, "Methods of Correlation Analysis", chapter 12; Olkin
+    and Pratt 1958, "Unbiased estimation of certain correlation coefficients", Annals of Mathematical Statistics 29, on
+    its bias). It has no interval: intervals for normal variables cover 80 to 99 % with ranks.
 
     Args:
-        variable: Shape (num_sources,), NaN where it is undefined.
-        given: The others, shape (num_given, num_sources), at least one.
+        variable: Shape (num_sources,), NaN if undefined.
+        given: The other variables, shape (num_given, num_sources), at least one.
         groups: The group of each source; None: the sources are independent.
     """
     rows = ~np.isnan([variable, *given]).any(0)
@@ -175,7 +176,7 @@ def explained(variable: Floats, given: Floats, groups: Ints | None = None) -> Ex
     basis = _basis(ranks[1:])
     num_given = basis.shape[1] - 1
     if reason is None and not num_given:
-        reason = "what is given is the same for all sources"
+        reason = "the other variables are constant over all sources"
     if reason is not None:
         return Explained(
             num_sources=number, share=None, chance=None, adjusted=None, p_value=None, reason=reason
@@ -204,10 +205,10 @@ def fisher_interval(value: float, num_sources: int, num_given: int) -> Interval 
 
 
 def _reason(ranks: Floats, number: int, num_given: int) -> str | None:
-    """Why variables have no correlation."""
+    """Reason why variables have no correlation; None if they have."""
     if number < FEWEST + num_given:
-        return f"defined together for {number} sources, expected at least {FEWEST + num_given}"
-    return "one value for all sources that have it" if not (ranks**2).sum(1).all() else None
+        return f"expected at least {FEWEST + num_given} sources with all variables, got {number}"
+    return "a variable has the same value for all sources" if not (ranks**2).sum(1).all() else None
 
 
 def _ranks(values: Floats) -> Floats:
@@ -220,7 +221,7 @@ def _ranks(values: Floats) -> Floats:
 
 
 def _basis(ranks: Floats) -> Floats:
-    """Orthonormal vectors of the space of a constant and the centred ranks, shape (num_sources, at most num + 1)."""
+    """Orthonormal basis of a constant and the centred ranks, shape (num_sources, at most num + 1)."""
     number = ranks.shape[1]
     constant = np.full((number, 1), 1 / np.sqrt(max(number, 1)))
     if not ranks.size:
@@ -233,7 +234,7 @@ _cached: dict[int, Ints] = {}
 
 
 def _permutations(number: int) -> Ints:
-    """Random orders of sources, shape (num_permutations, number); the last ones are kept, as all pairs use them."""
+    """Random orders of sources, shape (num_permutations, number); the latest are cached, as all pairs use them."""
     if number not in _cached:
         _cached.clear()
         rng = np.random.default_rng([SEED, number])
@@ -242,15 +243,15 @@ def _permutations(number: int) -> Ints:
 
 
 def _p_value(draws: Floats, value: float) -> float:
-    """Share of draws at least as large, the value itself included."""
+    """Share of draws at least as large as the value, including the value itself."""
     return (1 + int((draws >= value - TOLERANCE).sum())) / (1 + len(draws))
 
 
 def _bootstrapped(values: Floats, groups: Ints, statistic: Any) -> tuple[Interval | None, str | None]:
-    """The percentile interval of a statistic of the ranks' covariances over resamples of whole groups, or why not."""
+    """Percentile interval of a statistic of rank covariances over resamples of groups, or a reason without one."""
     names, of_source = np.unique(groups, return_inverse=True)
     if len(names) < FEWEST_GROUPS:
-        return None, f"an interval over groups needs at least {FEWEST_GROUPS}, got {len(names)}"
+        return None, f"expected at least {FEWEST_GROUPS} groups for an interval, got {len(names)}"
     draws = statistic(rank_covariances(values, _resamples(len(names), NUM_RESAMPLES)[:, of_source]))
     defined = draws[np.isfinite(draws)]
     if len(defined) < (1 - MOST_UNDEFINED) * len(draws):
@@ -260,7 +261,7 @@ def _bootstrapped(values: Floats, groups: Ints, statistic: Any) -> tuple[Interva
 
 
 def _resamples(number: int, size: int) -> Floats:
-    """How often each of some things is drawn in resamples of as many, shape (size, number)."""
+    """Number of times that each of `number` items is drawn in resamples of the same size, shape (size, number)."""
     rng = np.random.default_rng([SEED, number])
     counts = rng.multinomial(number, np.full(number, 1 / number), size=size)
     weights: Floats = counts.astype(float)
@@ -268,7 +269,7 @@ def _resamples(number: int, size: int) -> Floats:
 
 
 def rank_covariances(values: Floats, weights: Floats) -> Floats:
-    """Covariances of ranks in weighted samples; a whole weight is a number of copies.
+    """Covariances of ranks in weighted samples; an integer weight is a number of copies.
 
     Args:
         values: Shape (num_variables, num_sources).
@@ -287,13 +288,13 @@ def rank_covariances(values: Floats, weights: Floats) -> Floats:
 
 
 def _before(values: Floats) -> Floats:
-    """How much a source (row) adds to the mean rank of another (column): 1 if it is lower, half if it is equal."""
+    """Contribution of a source (row) to the mean rank of another (column): 1 if it is lower, half if equal."""
     parts: Floats = (values[:, None] < values) + 0.5 * (values[:, None] == values)
     return parts
 
 
 def _partial(covariances: Floats) -> Floats:
-    """Correlation of the first two variables, given the others."""
+    """Partial correlation of the first two variables, given the others."""
     precise = np.linalg.pinv(covariances, hermitian=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         found: Floats = -precise[:, 0, 1] / np.sqrt(precise[:, 0, 0] * precise[:, 1, 1])
@@ -301,11 +302,11 @@ def _partial(covariances: Floats) -> Floats:
 
 
 def clusters(values: Floats, cut: float) -> tuple[list[list[int]], list[int]]:
-    """Groups of variables by average linkage on 1 - |correlation|, and the variables in the order of the tree.
+    """Clusters of variables by average linkage on 1 - |correlation|, and the variables in the order of the tree.
 
     Args:
-        values: Correlations, shape (num_variables, num_variables), NaN where undefined, which is taken for 0.
-        cut: Groups are as large as they are with a mean |correlation| between their parts of at least this.
+        values: Correlations, shape (num_variables, num_variables), NaN (counted as 0) if undefined.
+        cut: Minimum mean |correlation| between the parts of a cluster.
     """
     from scipy.cluster.hierarchy import leaves_list
 
@@ -320,7 +321,7 @@ def clusters(values: Floats, cut: float) -> tuple[list[list[int]], list[int]]:
 
 
 def _tree(values: Floats, cut: float, *, is_ordered: bool) -> tuple[Floats, Ints]:
-    """The tree of at least two variables, and the number of each one's group; to order it takes most of the time."""
+    """Tree of at least two variables, and the cluster number of each; ordering takes most of the time."""
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
 
@@ -331,12 +332,12 @@ def _tree(values: Floats, cut: float, *, is_ordered: bool) -> tuple[Floats, Ints
 
 
 def stability(columns: Floats, cut: float, groups: Ints | None = None) -> Floats:
-    """The share of bootstrap resamples in which two variables are in one cluster, see `clusters`.
+    """Share of bootstrap resamples in which two variables are in one cluster, see `clusters`.
 
     Args:
-        columns: Shape (num_variables, num_sources), NaN where they are undefined.
-        cut: As of `clusters`.
-        groups: The group of each source, which is drawn as a whole; None: the sources are independent.
+        columns: Shape (num_variables, num_sources), NaN if undefined.
+        cut: See `clusters`.
+        groups: The group of each source, resampled as a whole; None: the sources are independent.
 
     Returns:
         Shape (num_variables, num_variables), 1 on the diagonal.

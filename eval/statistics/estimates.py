@@ -1,7 +1,7 @@
 """Estimates: quantiles and tails, intervals of means, crossed means, differences of means with their tests, ranks.
 
-Quantiles and tails are from `scipy.special`, and equal to those of `scipy.stats` to the last bit: importing the latter
-takes half a second, more than scoring a small corpus.
+Quantiles and tails come from `scipy.special`, and are bit-identical to `scipy.stats`, whose import takes half a second,
+longer than scoring a small corpus.
 """
 
 import math
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ecsuite.eval.statistics.contingency import Floats
 
-# SciPy imports all names of NumPy, of which these load what nobody needs, for a sixth of a second.
+# SciPy imports all names of NumPy, some of which load unneeded modules, for a sixth of a second.
 _TOOLS = [name for name in ("f2py", "testing", "ma", "polynomial") if name not in vars(np)]
 vars(np).update(dict.fromkeys(_TOOLS))
 try:
@@ -27,22 +27,22 @@ finally:
 ALPHA = 0.05
 """Error rate of intervals, and significance level of p-values."""
 NO_SPREAD = 1e-9
-"""A smaller range of values is rounding error."""
+"""Range of values below which differences are rounding errors."""
 
 Interval = tuple[float, float]
 Bound = Literal["lower", "upper", "none"]
-"""Relation of a figure to the true one where values are censored: a lower or an upper bound, or none of these."""
+"""Relation of a figure to its true value if values are censored: lower bound, upper bound, or neither."""
 OPPOSITE: Mapping[Bound | None, Bound | None] = {
     "lower": "upper",
     "upper": "lower",
     "none": "none",
     None: None,
 }
-"""Bound of a figure that is subtracted."""
+"""Bound of a subtracted figure."""
 
 
 def joint_bound(bounds: Iterable[Bound | None]) -> Bound | None:
-    """The bound of a sum or a mean of figures: the one that all censored ones have; None if none is censored."""
+    """Bound of a sum or mean of figures: the bound that all censored ones share; None if none is censored."""
     found = {bound for bound in bounds if bound is not None}
     return found.pop() if len(found) == 1 else "none" if found else None
 
@@ -53,27 +53,27 @@ def difference_bound(first: Bound | None, second: Bound | None) -> Bound | None:
 
 
 def student_quantile(share: float, freedom: float) -> float:
-    """The value that a share of Student's distribution is below, with so many degrees of freedom."""
+    """Quantile of Student's distribution with `freedom` degrees of freedom."""
     return float(stdtrit(freedom, share))
 
 
 def student_tail(value: float, freedom: float) -> float:
-    """The share of Student's distribution above a value, with so many degrees of freedom."""
+    """Upper tail probability of Student's distribution with `freedom` degrees of freedom."""
     return float(stdtr(freedom, -value))
 
 
 def noncentrality(value: float, freedom: float, share: float) -> float:
-    """The noncentrality of the t distribution, with so many degrees of freedom, of which a share is below a value."""
+    """Noncentrality of the t distribution with CDF(value) = share."""
     return float(nctdtrinc(freedom, share, value))
 
 
 def normal_quantile(share: float) -> float:
-    """The value that a share of the normal distribution is below."""
+    """Quantile of the normal distribution."""
     return float(ndtri(share))
 
 
 def normal_tail(value: float) -> float:
-    """The share of the normal distribution above a value."""
+    """Upper tail probability of the normal distribution."""
     return float(ndtr(-value))
 
 
@@ -81,7 +81,7 @@ def mean_and_half_width(values: Sequence[float], *, published: bool = False) -> 
     """The mean and the half-width of its 95 % confidence interval (None for a single value).
 
     Args:
-        values: One per seed.
+        values: One value per seed.
         published: Use 1.96 and the population standard deviation, as the published program does (too narrow);
             otherwise Student's t and the sample standard deviation.
     """
@@ -110,11 +110,11 @@ def resampled_mean(values: Sequence[float], *, tested_per_trained: float) -> tup
     """The mean over random splits of one data set, and the half-width of its 95 % interval.
 
     The corrected resampled t of Nadeau and Bengio (2003, "Inference for the generalization error", Machine Learning 52,
-    section 3.3.1): splits share data, so the variance of the mean over J of them is (1/J + n2/n1) of that of one.
+    section 3.3.1): splits share data, so the variance of the mean over J of them is (1/J + n2/n1) times that of one.
 
     Args:
         values: One per split, at least two.
-        tested_per_trained: n2/n1, the size of the tested part by that of the part for training.
+        tested_per_trained: n2/n1, the ratio of the sizes of test part and training part.
     """
     mean, half_width = mean_and_half_width(values)
     assert half_width is not None
@@ -122,7 +122,7 @@ def resampled_mean(values: Sequence[float], *, tested_per_trained: float) -> tup
 
 
 def clipped(mean: float, half_width: float | None, low: float, high: float) -> tuple[float, float] | None:
-    """The interval of a mean within the range of its values; None without a half-width."""
+    """Interval of a mean, clipped to the range of its values; None without a half-width."""
     return None if half_width is None else (max(low, mean - half_width), min(high, mean + half_width))
 
 
@@ -130,8 +130,9 @@ def share_interval(number: float, of: int) -> Interval:
     """The exact 95 % interval of a share (Clopper and Pearson 1934, Biometrika 26), which covers at least as often.
 
     Args:
-        number: Rounds or runs that have a property; a sum of shares of rounds, which vary less, counts as one.
-        of: All of them, at least one.
+        number: Number of rounds or runs with a property; a sum of shares of rounds, which vary less, counts as a
+            number.
+        of: Number of all rounds or runs, at least one.
     """
     low = float(betaincinv(number, of - number + 1, ALPHA / 2)) if number > 0 else 0.0
     high = float(betaincinv(number + 1, of - number, 1 - ALPHA / 2)) if number < of else 1.0
@@ -154,7 +155,7 @@ class CrossedMean:
     mean: float
     """The mean."""
     error: float | None
-    """Its standard error; None if a member is in all pairs."""
+    """Standard error; None if a member is in all pairs."""
     freedom: float
     """Degrees of freedom of the error."""
 
@@ -169,16 +170,16 @@ def crossed_mean(
 ) -> CrossedMean:
     """The mean over some pairs, with a jackknife over their members.
 
-    The variance is that of the delete-one jackknife (Efron and Stein 1981, "The jackknife estimate of variance", Annals
-    of Statistics 9, section 1). Of members on two sides it is the sum of both, less that of independent pairs, which
-    both contain, and at least that of these: Cameron, Gelbach and Miller (2011, "Robust inference with multiway
-    clustering", Journal of Business & Economic Statistics 29, section 2.2). The degrees of freedom are Satterthwaite's
-    (1946, "An approximate distribution of estimates of variance components", Biometrics Bulletin 2). Simulated,
-    intervals of 3 x 3 to 8 x 8 members cover 93 to 98 %, of members on both sides that do not differ 99 %.
+    The variance is estimated by the delete-one jackknife (Efron and Stein 1981, "The jackknife estimate of variance",
+    Annals of Statistics 9, section 1). For members on two sides it is the sum of both variances minus the variance for
+    independent pairs, which both contain, and at least the latter: Cameron, Gelbach and Miller (2011, "Robust inference
+    with multiway clustering", Journal of Business & Economic Statistics 29, section 2.2). Degrees of freedom:
+    Satterthwaite (1946, "An approximate distribution of estimates of variance components", Biometrics Bulletin 2). In
+    simulations, intervals for 3 x 3 to 8 x 8 members cover 93 to 98 %, and 99 % if members do not differ.
 
     Args:
         values: Shape (num_first, num_second).
-        chosen: Which pairs, same shape, at least one.
+        chosen: Mask of the pairs, same shape, with at least one.
         first: The member in each row.
         second: The member in each column. Rows and columns of one member are left out together.
     """
@@ -190,7 +191,9 @@ def crossed_mean(
     parts, freedoms = [], []
     for group in groups:
         left = [chosen & ~gone for gone in group]
-        left = [each for each in left if each.sum() < chosen.sum()]  # members of no pair say nothing
+        left = [
+            each for each in left if each.sum() < chosen.sum()
+        ]  # members without a pair have no influence
         if len(left) < 2 or not all(each.any() for each in left):
             return CrossedMean(mean=mean, error=None, freedom=0)
         means = np.array([values[each].mean() for each in left])
@@ -210,14 +213,14 @@ def crossed_mean(
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's correction: each p-value times the number of those not smaller, made monotonic, at most 1.
+    """Holm's correction: each p-value times the number of p-values not smaller, made monotonic, at most 1.
 
     If all null hypotheses are true, some corrected p-value is below 5 % with probability 5 % at most, whatever the
     dependence between the tests. Holm (1979), "A simple sequentially rejective multiple test procedure", Scandinavian
     Journal of Statistics 6.
 
     Args:
-        p_values: One per comparison, in any order; None where there is none, which is no comparison.
+        p_values: One per comparison, in any order; None is not a comparison.
 
     Returns:
         The corrected p-values, in the same order.
@@ -235,7 +238,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def average_ranks(values: NDArray[Any]) -> Floats:
-    """Ranks from 1 along the last axis, equal values have the mean of theirs.
+    """Ranks from 1 along the last axis; ties get their mean rank.
 
     Args:
         values: Any shape, without NaN.
@@ -253,50 +256,50 @@ def average_ranks(values: NDArray[Any]) -> Floats:
 
 
 Conclusion = Literal["higher", "lower", "not significant", "unknown"]
-"""Conclusion on the first of the two, after the correction."""
+"""Conclusion on the first of two means, after the correction."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """The mean of something minus that of something else."""
+    """Difference of two means."""
 
     source: str = ""
-    """Name of the first."""
+    """Name of the first mean."""
     baseline: str = ""
-    """Name of the second, whose mean is subtracted."""
+    """Name of the second mean, which is subtracted."""
     mean: float
     """The difference of the means."""
     ci95: Interval | None = None
-    """95 % confidence interval; None for a single value."""
+    """The 95 % confidence interval; None for a single value."""
     p_value: float | None = None
-    """Two-sided p-value of no difference; None without an interval, or if values have no spread, from which no noise
-    can be estimated."""
+    """Two-sided p-value of no difference; None without an interval, or if values have no spread to estimate the
+    noise."""
     p_holm: float | None = None
-    """p-value with Holm's correction for all differences that are shown."""
+    """p-value with Holm's correction for all differences shown."""
     hedges_g: float | None = None
-    """The difference in standard deviations, see `hedges_g`; None without several values on both sides."""
+    """Difference in standard deviations, see `with_effect`; None without several values on both sides."""
     hedges_g_ci95: Interval | None = None
-    """Its 95 % confidence interval."""
+    """The 95 % confidence interval of `hedges_g`."""
     basis: str = ""
     """Basis of the interval and the p-value."""
     judged: Conclusion | None = None
-    """Conclusion whatever the p-value is, for a reason among the details, or `higher` or `lower` if the
-    correction allows; None: the p-value decides."""
+    """Conclusion that does not depend on the p-value, for a reason in the details; or `higher` or `lower`, subject to
+    the correction; None: the p-value decides."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """Further figures, JSON-ready, such as differences by target language."""
     bound: Bound | None = None
-    """Whether the true difference is at least or at most this one, as values are censored; None: none is."""
+    """Whether the true difference is at least or at most this one, as values are censored; None: exact."""
 
     @property
     def conclusion(self) -> Conclusion:
-        """The conclusion after the correction: of censored values a difference that all true values would enlarge."""
+        """Conclusion after the correction; for censored values only if the true values would enlarge the difference."""
         found = self._of_values
         allowed = {None: found, "lower": "higher", "upper": "lower"}
         return found if allowed.get(self.bound) == found else "unknown"
 
     @property
     def _of_values(self) -> Conclusion:
-        """The conclusion if no value were censored."""
+        """Conclusion ignoring censoring."""
         if self.judged is not None:
             is_noise = self.p_holm is not None and self.p_holm >= ALPHA and self.judged in ("higher", "lower")
             return "not significant" if is_noise else self.judged
@@ -307,7 +310,7 @@ class Difference:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the first is concluded to be higher or lower."""
+        """Whether the first mean is concluded to be higher or lower."""
         return self.conclusion in ("higher", "lower")
 
     def to_json(self) -> dict[str, Any]:
@@ -329,14 +332,14 @@ class Difference:
 
 
 def corrected(differences: Iterable[Difference]) -> list[Difference]:
-    """Differences with Holm's correction for all of them that have a p-value."""
+    """Apply Holm's correction to all differences with a p-value."""
     uncorrected = list(differences)
     p_values = holm([difference.p_value for difference in uncorrected])
     return [replace(each, p_holm=p_holm) for each, p_holm in zip(uncorrected, p_values, strict=True)]
 
 
 def num_comparisons(differences: Iterable[Difference]) -> int:
-    """For how many differences Holm's correction is made: those with a p-value."""
+    """Number of differences with a p-value, which Holm's correction counts."""
     return sum(difference.p_value is not None for difference in differences)
 
 
@@ -353,7 +356,7 @@ def paired_difference(differences: Floats) -> Difference:
 
 
 def unpaired_difference(first: Floats, second: Floats) -> Difference:
-    """Welch's interval and t test of two groups of at least two values, whose variances may differ."""
+    """Welch's interval and t test for two groups of at least two values, with unequal variances."""
     mean = float(first.mean() - second.mean())
     if max(np.ptp(first), np.ptp(second)) < NO_SPREAD:
         return Difference(mean=mean, ci95=(mean, mean))
@@ -370,9 +373,9 @@ def difference_of_estimates(
 ) -> Difference:
     """Difference of two independent estimates, from their 95 % intervals.
 
-    The variances on each side are recovered from the bounds, so that intervals may be asymmetric: Zou and Donner
-    (2008), "Construction of confidence limits about effect measures", Statistics in Medicine 27. The p-value is that of
-    a normal distribution with the variance on the side of 0.
+    The variances on each side follow from the bounds, so intervals may be asymmetric: Zou and Donner (2008),
+    "Construction of confidence limits about effect measures", Statistics in Medicine 27. The p-value is from a normal
+    distribution with the variance on the side of 0.
     """
     mean = first - second
     below = math.hypot(first - first_ci[0], second_ci[1] - second)
@@ -387,20 +390,21 @@ def difference_of_estimates(
 def with_effect(
     difference: Difference, first: Floats, second: Floats, *, is_paired: bool = False
 ) -> Difference:
-    """A difference with its effect size, Hedges' g, where both groups have a spread and two values, of pairs three.
+    """Add the effect size, Hedges' g, if both groups have a spread and two values (pairs: three).
 
-    Of independent groups, g = J(n1 + n2 - 2) (m1 - m2) / s with the pooled standard deviation s and J(m) = 1 - 3 / (4 m
+    For independent groups, g = J(n1 + n2 - 2) (m1 - m2) / s with the pooled standard deviation s and J(m) = 1 - 3 / (4
+    m
     - 1): Hedges (1981), "Distribution theory for Glass's estimator of effect size", Journal of Educational Statistics
-    6, equations 2, 6e. Its interval is that of the noncentral t distribution (Steiger and Fouladi 1997). Of pairs, s is
-    the root of the mean variance of both sides, so that g is on the same scale, with n - 1 degrees of freedom; its
-    interval is that of Algina and Keselman (2003), "Approximate confidence intervals for effect sizes", Educational and
-    Psychological Measurement 63, equation 9.
+      6, equations 2, 6e. Its interval is from the noncentral t distribution (Steiger and Fouladi 1997). For pairs, s is
+      the root of the mean variance of both sides, so that g is on the same scale, with n - 1 degrees of freedom; the
+      interval follows Algina and Keselman (2003), "Approximate confidence intervals for effect sizes", Educational and
+      Psychological Measurement 63, equation 9.
 
     Args:
-        difference: Its figures.
-        first: Values of the first, shape (num_values,).
-        second: Values of the second; of pairs in the same order.
-        is_paired: Whether they are pairs.
+        difference: The difference without effect size.
+        first: Values of the first group, shape (num_values,).
+        second: Values of the second group; for pairs in the same order.
+        is_paired: Whether the values are paired.
     """
     if min(len(first), len(second)) < 2 or max(np.ptp(first), np.ptp(second)) < NO_SPREAD:
         return difference
@@ -420,7 +424,7 @@ def with_effect(
         spread = math.sqrt(weighted / freedom)
         scale = math.sqrt(1 / len(first) + 1 / len(second))
         t = difference.mean / (spread * scale)
-    if freedom < 2:  # of two pairs the correction leaves nothing: g would be 0, whatever the difference
+    if freedom < 2:  # with two pairs the correction makes g always 0
         return difference
     correction = 1 - 3 / (4 * freedom - 1)
     bounds = [correction * scale * noncentrality(t, freedom, share) for share in (1 - ALPHA / 2, ALPHA / 2)]
@@ -432,6 +436,5 @@ def with_effect(
 
 
 def _squared_error(values: Floats) -> float:
-    """The squared standard error of the mean."""
     number = len(values)
     return float(np.mean((values - values.mean()) ** 2) * (number / (number - 1)) / number)

@@ -1,4 +1,4 @@
-"""The assignment problem of concept best matching: the best one-to-one matching, and which pairs of it are tied."""
+"""The assignment problem of concept best matching: the best one-to-one matching, and its tied pairs."""
 
 from collections.abc import Callable
 from functools import cache
@@ -15,14 +15,14 @@ from scipy.sparse import csr_array, eye_array, hstack
 from ecsuite.eval.statistics.contingency import Ints
 
 MAX_TABLE = 1 << 19
-"""Entries of a table of weights beyond which only those that are not 0 are looked at."""
+"""Maximum number of entries of a dense table of weights; larger ones are processed as sparse tables."""
 
 
 @cache
 def assignment_solver() -> Callable[..., tuple[Ints, Ints]]:
-    """`scipy.optimize.linear_sum_assignment`, whose module is loaded without its package where that can be.
+    """Load `scipy.optimize.linear_sum_assignment`, without its package if possible.
 
-    To import all of `scipy.optimize` takes longer than all matchings of a small corpus.
+    Importing all of `scipy.optimize` takes longer than all matchings of a small corpus.
     """
     spec = PathFinder.find_spec("_lsap", [str(Path(scipy.__file__).parent / "optimize")])
     if spec is None or spec.loader is None:  # another version of SciPy has it elsewhere
@@ -49,7 +49,7 @@ def best_match(weights: NDArray[Any] | csr_array) -> tuple[Ints, Ints]:
         return _match_of_sparse(csr_array(weights))
     kept = np.arange(num_words)
     if num_words > 10 * num_concepts**2:
-        # An optimal matching needs only the num_concepts best words of each concept: others can't use all of them.
+        # An optimal matching needs only the num_concepts best words of each concept.
         kept = np.unique(np.argpartition(-weights, num_concepts, axis=0)[:num_concepts])
     place, concept = assignment_solver()(weights[kept], maximize=True)
     word = kept[place]
@@ -58,10 +58,10 @@ def best_match(weights: NDArray[Any] | csr_array) -> tuple[Ints, Ints]:
 
 
 def _match_of_sparse(weights: csr_array) -> tuple[Ints, Ints]:
-    """`best_match` of a large table, most of whose entries are 0: Jonker and Volgenant (1987) for sparse tables.
+    """Match a large, mostly zero table, as `best_match`: Jonker and Volgenant (1987) for sparse tables.
 
-    Every word has a concept of its own beside the others, of weight 0, so that a matching of all words exists. All
-    weights are raised by one, as entries of 0 count as missing.
+    Every word gets an additional concept of its own with weight 0, so that a matching of all words exists. All weights
+    are raised by one, as entries of 0 count as missing.
     """
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
@@ -77,7 +77,7 @@ def _match_of_sparse(weights: csr_array) -> tuple[Ints, Ints]:
 
 
 def assigned_concepts(weights: NDArray[Any]) -> Ints:
-    """The concepts that the authors' program counts as matched: all that the solver assigns, even at weight 0.
+    """Concepts that the authors' program counts as matched: all that the solver assigns, even with weight 0.
 
     Args:
         weights: As for `best_match`.
@@ -93,18 +93,18 @@ def assigned_concepts(weights: NDArray[Any]) -> Ints:
 
 
 def tied_pairs(weights: NDArray[Any], word: Ints, concept: Ints) -> NDArray[np.bool_]:
-    """The pairs of the best matching that are missing in another matching of the same total weight.
+    """Pairs of the best matching that are missing in another matching of the same total weight.
 
     Two matchings differ by cycles in a directed graph of the pairs: an edge moves the word of one pair to the concept
     of the next. An additional node represents the unmatched words and concepts: an edge from it takes the best free
     word, an edge to it takes the best free concept or none. No cycle has a positive gain, since the matching is
     optimal; a pair is tied if it lies on a cycle of gain 0. With the maximum gain of a path as potential, such a cycle
-    consists of tight edges only, so it lies within a strongly connected component of these.
+    consists of tight edges only, so it lies within a strongly connected component of tight edges.
 
     Args:
         weights: As for `best_match`.
         word: The words of the best matching, shape (num_pairs,).
-        concept: Their concepts.
+        concept: The concepts matched with these words.
 
     Returns:
         Shape (num_pairs,); all False if the best matching of positive weights is unique.

@@ -1,7 +1,7 @@
-"""The correlation of two distances over pairs of rows, each pair counted as often as it occurs, and its standard error.
+"""Correlation of two distances over pairs of rows, weighted by the frequency of each pair, and its standard error.
 
-Pairs share rows, so they are not independent: the mean of a function of pairs is a U-statistic of degree two. A
-correlation is one to first order, of its influence function: x y - r (x² + y²) / 2, where x and y have mean 0 and
+Pairs share rows, so they are dependent: the mean of a function of pairs is a U-statistic of degree two. To first order,
+a correlation is the U-statistic of its influence function, x y - r (x² + y²) / 2, where x and y have mean 0 and
 variance 1 over the pairs.
 """
 
@@ -17,36 +17,36 @@ from ecsuite.eval.statistics.contingency import Floats, Ints, num_labels
 from ecsuite.eval.statistics.estimates import average_ranks
 
 _BLOCK = 32
-"""Meanings whose distances are exchanged at once."""
+"""Meanings whose distances are permuted in one block."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowPairs:
-    """Pairs of two different rows of a corpus."""
+    """Pairs of distinct rows of a corpus."""
 
     left: Ints
-    """A row of each pair, (num_pairs,)."""
+    """First row of each pair, (num_pairs,)."""
     right: Ints
-    """The other row."""
+    """Second row of each pair, (num_pairs,)."""
     times: Ints | None = None
-    """How many pairs of rows each stands for; None: one."""
+    """Number of equal pairs that each pair stands for, (num_pairs,); None: one."""
 
     @classmethod
     def all_of(cls, num_rows: int) -> "RowPairs":
-        """All pairs of some rows, in the order of `numpy.triu_indices`."""
+        """All pairs of rows, in the order of `numpy.triu_indices`."""
         left, right = np.triu_indices(num_rows, 1)
         return cls(left=left, right=right)
 
     @classmethod
     def drawn(cls, num_rows: int, number: int, rng: np.random.Generator) -> "RowPairs":
-        """Pairs drawn with replacement."""
+        """Random pairs, drawn with replacement."""
         left = rng.integers(num_rows, size=number)
         right = rng.integers(num_rows - 1, size=number)
         return cls(left=left, right=right + (right >= left))
 
     @classmethod
     def of_groups(cls, counts: Ints) -> "RowPairs":
-        """All pairs of rows that are equal within groups, as pairs of groups, a group with itself among them.
+        """All pairs of rows that are equal within groups, as pairs of groups, including a group with itself.
 
         Args:
             counts: The number of rows of each group, (num_groups,).
@@ -74,11 +74,11 @@ class RowPairs:
         return np.asarray(centred / math.sqrt(self.mean(centred**2)))
 
     def residuals(self, values: Floats, fixed: Sequence[Floats]) -> Floats:
-        """Residuals of least squares on other variables, with variance 1; NaN if that is nothing.
+        """Residuals of a least squares fit to other variables, with variance 1; NaN if the residuals are 0.
 
         Args:
-            values: With mean 0 and variance 1, as the others, (num_pairs,).
-            fixed: The other variables.
+            values: Values with mean 0 and variance 1, (num_pairs,).
+            fixed: The other variables, in the same form.
         """
         table = np.stack(fixed, axis=1)
         weighted = table if self.times is None else table * self.times[:, None]
@@ -87,24 +87,24 @@ class RowPairs:
         return np.asarray(left / math.sqrt(variance)) if variance > 1e-12 else np.full(len(left), np.nan)
 
     def mean(self, values: Floats) -> float:
-        """The mean over all pairs of rows."""
+        """Mean over all pairs of rows."""
         return float(values.mean() if self.times is None else values @ self.times / self.times.sum())
 
     def correlation(self, x: Floats, y: Floats) -> float:
-        """The correlation of two variables with mean 0 and variance 1."""
+        """Correlation of two variables with mean 0 and variance 1."""
         mean = x @ y / len(x) if self.times is None else self.mean(x * y)
         return float(np.clip(mean, -1, 1))
 
 
 class MeaningPairs:
-    """Pairs of rows, added up by the meanings of both rows, to exchange these or to leave some out.
+    """Pairs of rows with sums by the meanings of both rows, for permuting meanings or leaving some out.
 
     Args:
         pairs: The pairs.
-        meaning: The number of each row's meaning, from 0, all of which occur, (num_rows,).
-        x: What is correlated, with mean 0 and variance 1 over the pairs, (num_pairs,).
-        y: The other, equal for all pairs of two meanings.
-        fixed: What is held fixed and moves with the messages, as is x, with which it is not correlated; None: nothing.
+        meaning: The id of each row's meaning, from 0 without gaps, (num_rows,).
+        x: First variable, with mean 0 and variance 1 over the pairs, (num_pairs,).
+        y: Second variable, equal for all pairs of the same two meanings.
+        fixed: Covariate that moves with the messages as x does, and is uncorrelated with x; None: no covariate.
     """
 
     def __init__(
@@ -125,20 +125,20 @@ class MeaningPairs:
         self._rest = y if fixed is None else pairs.residuals(y, [fixed])
         """Residuals of y given the covariates."""
         self.correlation = pairs.correlation(x, self._rest)
-        """The correlation of all pairs; NaN if what is held fixed determines a variable."""
+        """Correlation over all pairs; NaN if the covariate determines a variable."""
 
     def standard_error(self, num_independent: float) -> float:
-        """The standard error of the correlation of pairs drawn with replacement, if meanings are independent draws.
+        """Standard error of the correlation over pairs drawn with replacement, for independently drawn meanings.
 
-        The pairs that are drawn share few rows, but many share a meaning. The product of the influences of two pairs of
-        a meaning is expected to be the variance of its mean influence, ζ1 below, and that of a pair with itself ζ2.
+        The drawn pairs share few rows, but many share a meaning. The expected product of the influences of two pairs
+        that share a meaning is the variance of its mean influence, ζ1 below; for a pair with itself it is ζ2.
 
         Hoeffding (1948), "A class of statistics with asymptotically normal distribution", Annals of Mathematical
-        Statistics 19, section 5: Var U = (4 (n - 2) ζ1 + 2 ζ2) / (n (n - 1)); of pairs drawn with replacement
+        Statistics 19, section 5: Var U = (4 (n - 2) ζ1 + 2 ζ2) / (n (n - 1)); for m pairs drawn with replacement
         Blom (1976), "Some properties of incomplete U-statistics", Biometrika 63: Var U + (ζ2 - Var U) / m.
 
         Args:
-            num_independent: Number of meanings, n; or where they have different numbers of rows, the effective one.
+            num_independent: Number of meanings, n, or the effective number if their numbers of rows differ.
         """
         x, y = self._x, self._rest
         influence = x * y - self.correlation * (x**2 + y**2) / 2
@@ -155,25 +155,25 @@ class MeaningPairs:
         return math.sqrt(variance + (of_pairs - variance) / len(x))
 
     def _table(self, values: Floats | None = None) -> Floats:
-        """Sums of values, or numbers of pairs, by meanings, (num_meanings, num_meanings)."""
+        """Sums of values, or numbers of pairs, by the two meanings, (num_meanings, num_meanings)."""
         times = self._pairs.times
         weights = values if times is None else times if values is None else values * times
         sums = np.bincount(self._left * self.number + self._right, weights, self.number**2)
         return sums.astype(np.float64).reshape(self.number, self.number)
 
     def permuted(self, orders: Iterable[Ints], sizes: Ints) -> Floats:
-        """Correlations with exchanged meanings, (num_orders,); NaN where all pairs are then equal.
+        """Correlations with permuted meanings, (num_orders,); NaN if all pairs are then equal.
 
-        The pairs are all pairs of rows, and ranks are those of the pairs as they are.
+        The pairs are all pairs of rows, and ranks stay those of the original pairs.
 
         Args:
-            orders: For each meaning that which its messages get, each (num_meanings,).
+            orders: For each meaning, the meaning that its messages get, each (num_meanings,).
             sizes: Number of rows of each meaning, (num_meanings,).
         """
         y = np.empty((self.number, self.number))
         y[self._left, self._right] = y[self._right, self._left] = self._y
         own, is_known = y.diagonal().copy(), sizes > 1
-        own[~is_known] = own[is_known].mean() if is_known.any() else 0  # of meanings with a single message
+        own[~is_known] = own[is_known].mean() if is_known.any() else 0  # meanings with a single message
         np.fill_diagonal(y, own)
         total = int(sizes.sum()) * (int(sizes.sum()) - 1) / 2
         sums_of_pairs = [self._table(each) for each in (self._x, self._fixed) if each is not None]
@@ -186,7 +186,7 @@ class MeaningPairs:
             sums = np.zeros(len(tables))
             for start in range(0, self.number, _BLOCK):  # stays in the cache
                 some = order[start : start + _BLOCK]
-                np.take(y, some, axis=0, out=rows[: len(some)], mode="clip")  # which copies nothing
+                np.take(y, some, axis=0, out=rows[: len(some)], mode="clip")  # clip avoids a copy
                 np.take(rows[: len(some)], order, axis=1, out=moved[: len(some)], mode="clip")
                 block = slice(start, start + len(some))
                 sums += [np.einsum("ij,ij->", table[block], moved[: len(some)]) for table in tables]
@@ -194,7 +194,7 @@ class MeaningPairs:
             moved_sizes.append(sizes[np.argsort(order)])
         together, *others = np.array(products).reshape(-1, len(tables)).T
         variance = np.ones(len(together))
-        if np.ptp(sizes):  # otherwise mean and variance are those of the corpus
+        if np.ptp(sizes):  # equal sizes preserve mean and variance
             weights = np.array(moved_sizes, float)
             mean, square = (
                 (((weights @ each) * weights).sum(1) - weights @ each.diagonal()) / (2 * total)
@@ -205,10 +205,10 @@ class MeaningPairs:
         return np.where(variance > 1e-12, together / np.sqrt(np.maximum(variance, 1e-12)), np.nan)
 
     def halves(self, choices: Iterable[Ints]) -> Floats:
-        """Correlations over the pairs of some meanings, (num_choices,); NaN if their distances are equal.
+        """Correlations over the pairs within subsets of meanings, (num_choices,); NaN if distances are equal.
 
         Args:
-            choices: Some of the meanings, each (num_chosen,).
+            choices: Subsets of the meanings, each (num_chosen,).
         """
         x, y = self._x, self._rest
         chosen = [np.bincount(each, minlength=self.number) for each in choices]

@@ -1,16 +1,16 @@
 """Resampling for any metric: a permutation null distribution and a delete-half jackknife interval.
 
-A metric passes its statistic as a function of a pairing: the rows of the messages, and for each of them the row of its
-meaning. The null distribution uses other partners, the interval half of the meanings, or of the rows. The statistic is
-called a few hundred times, so a metric should compute codes, counts and incidence tables only once.
+A metric passes its statistic as a function of a pairing: the rows of the messages, and for each message the row of its
+meaning. The null distribution changes the pairing, the interval takes half of the meanings, or of the rows. The
+statistic is called a few hundred times, so a metric should compute codes, counts and incidence tables only once.
 
-Units of permutations and half-samples (`Exchange`) are meanings with all their messages, or single messages. Copies
-of a row are no further evidence that a language is compositional: a holistic language gives each meaning one message,
-however often it is uttered. So scores of composition and of concepts exchange the messages of whole meanings, which
-keeps what varies within a meaning; scores of consistency, which are about just that, exchange single messages.
+Units of permutations and half-samples (`Exchange`) are meanings with all their messages, or single messages. Copies of
+a row are no further evidence for compositionality: a holistic language has one message per meaning, however often it is
+uttered. So scores of composition and of concepts exchange the messages of whole meanings, which preserves the variation
+within a meaning; scores of consistency, which measure this variation, exchange single messages.
 
-A slow statistic has only 20 draws, whose empirical quantiles would hold 87 % of a distribution instead of 95 %. So both
-intervals are widened for the number of draws, by Student's t or by order statistics.
+A slow statistic has only 20 draws, whose empirical quantiles would cover 87 % of a distribution instead of 95 %. So
+both intervals are widened for the number of draws, by Student's t or by order statistics.
 """
 
 import math
@@ -34,19 +34,19 @@ Labels = NDArray[np.integer[Any]]
 Drawn = TypeVar("Drawn")
 
 MOST_PAIRINGS = 5_040
-"""All distinct pairings of messages and meanings are enumerated up to this number: those of seven meanings."""
+"""Maximum number of distinct pairings of messages and meanings that are enumerated: the number for seven meanings."""
 _COUNTABLE = 1 << 53
-"""Larger numbers of pairings are not counted."""
+"""Maximum number of pairings that is computed."""
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """Units of rows, which are exchanged as wholes.
+    """Units of rows that are exchanged as wholes.
 
     Args:
-        of_row: The unit of each row, from 0, all of which occur, (num_rows,).
-        alike: The number of each row's message, (num_rows,): units with the same messages need no exchange.
-        are_meanings: Whether units are meanings; otherwise each is a row.
+        of_row: The unit of each row, from 0, without gaps, (num_rows,).
+        alike: Function for the label of each row's message, (num_rows,); units with equal messages need no exchange.
+        are_meanings: Whether units are meanings; otherwise each row is a unit.
     """
 
     of_row: Labels
@@ -59,26 +59,25 @@ class Exchange:
     """Number of units."""
 
     def __post_init__(self) -> None:
-        """Count the rows of each unit."""
         object.__setattr__(self, "sizes", np.bincount(self.of_row))
         object.__setattr__(self, "num_units", len(self.sizes))
 
     @cached_property
     def _classes(self) -> Labels:
-        """A number for each unit, equal where units have the same messages equally often, (num_units,)."""
+        """Class of each unit, equal for units with the same messages equally often, (num_units,)."""
         labels = self.alike()
         if self.num_units == len(self.of_row):
             classes = np.empty_like(labels)
             classes[self.of_row] = labels
             return np.unique(classes, return_inverse=True)[1]
-        # sums of random integers, which are exact in float64: those of other messages differ
+        # Sums of random integers, exact in float64, identify the multiset of messages.
         weights = np.random.default_rng(0).integers(1, 1 << 20, (2, num_labels(labels))).astype(float)
         sums = [np.bincount(self.of_row, each[labels], self.num_units) for each in weights]
         return np.unique(np.stack(sums, axis=1), axis=0, return_inverse=True)[1].ravel()
 
     @cached_property
     def num_pairings(self) -> int | None:
-        """Number of distinct pairings of messages and meanings; None if it is too large to be counted exactly."""
+        """Number of distinct pairings of messages and meanings; None if it is too large for an exact count."""
         sizes = np.bincount(self._classes)
         logarithm = math.lgamma(self.num_units + 1) - sum(math.lgamma(each + 1) for each in sizes.tolist())
         if logarithm > math.log(_COUNTABLE):
@@ -90,12 +89,12 @@ class Exchange:
         return number
 
     def orders(self, rng: np.random.Generator, number: int, most: int = MOST_PAIRINGS) -> Iterator[Ints]:
-        """For each pairing and unit the unit whose meaning its messages get, each (num_units,).
+        """Yield pairings: for each unit, the unit whose meaning its messages get, (num_units,).
 
         Args:
-            rng: Draws them, where there are more than are enumerated.
-            number: Number of random ones; of a single one none are enumerated.
-            most: Maximum number of pairings that are enumerated, if it is below `MOST_PAIRINGS`.
+            rng: Draws pairings, if there are too many to enumerate.
+            number: Number of random pairings; with 1, none are enumerated.
+            most: Maximum number of pairings to enumerate, if below `MOST_PAIRINGS`.
         """
         if number > 1 and self.num_pairings is not None and self.num_pairings <= min(most, MOST_PAIRINGS):
             yield from self._pairings()
@@ -104,7 +103,7 @@ class Exchange:
                 yield rng.permutation(self.num_units)
 
     def _pairings(self) -> list[Ints]:
-        """All distinct pairings, in an order that is random, but the same for the same classes of units."""
+        """All distinct pairings, in a random order that is the same for the same classes of units."""
         classes = self._classes
         units = np.argsort(classes, kind="stable")
         found = []
@@ -116,12 +115,12 @@ class Exchange:
         return [found[place] for place in rng.permutation(len(found))]
 
     def partners(self, orders: Iterable[Ints]) -> Iterator[Ints]:
-        """For each of `orders` and each row a row of the meaning that its message gets, (num_rows,).
+        """Yield, for each order, the row whose meaning each row's message gets, (num_rows,).
 
-        If all units have the same number of rows, each row is the partner of one other.
+        If all units have the same number of rows, this is a permutation of the rows.
         """
         if self.num_units < len(self.of_row) and not np.ptp(self.sizes):
-            rows = np.argsort(self.of_row, kind="stable").reshape(self.num_units, -1)  # of each unit
+            rows = np.argsort(self.of_row, kind="stable").reshape(self.num_units, -1)  # rows of each unit
             for order in orders:
                 partners = np.empty(len(self.of_row), np.int64)
                 partners[rows] = rows[order]
@@ -132,7 +131,7 @@ class Exchange:
                 yield np.asarray(first[order][self.of_row])
 
     def rows_of(self, units: Ints) -> Ints:
-        """The rows of some units, ascending."""
+        """Rows of some units, ascending."""
         if not self.are_meanings:
             return units
         is_taken = np.zeros(self.num_units, bool)
@@ -141,18 +140,18 @@ class Exchange:
 
     @property
     def num_independent(self) -> float:
-        """Effective number of units: the number of those of equal sizes whose mean is as uncertain."""
+        """Effective number of units: the number of equal-sized units whose mean has the same variance."""
         return float(len(self.of_row) ** 2 / (self.sizes.astype(float) ** 2).sum())
 
     def take(self, rows: Ints) -> "Exchange":
-        """The units of some rows, which are numbered from 0."""
+        """Units of some rows, renumbered from 0."""
         present = np.bincount(self.of_row[rows], minlength=self.num_units) > 0
         number = np.cumsum(present) - 1
         return Exchange(number[self.of_row[rows]], lambda: self.alike()[rows], self.are_meanings)
 
 
 def _arrangements(labels: list[int]) -> Iterator[list[int]]:
-    """All distinct orders of labels, which are ascending: Knuth, The Art of Computer Programming, 7.2.1.2, L."""
+    """All distinct orders of ascending labels: Knuth, The Art of Computer Programming, 7.2.1.2, L."""
     while True:
         yield labels
         labels = labels.copy()
@@ -165,11 +164,11 @@ def _arrangements(labels: list[int]) -> Iterator[list[int]]:
 
 
 def single_rows(num_rows: int, *labels: Labels) -> Exchange:
-    """Single messages, for scores of consistency.
+    """Single messages as units, for scores of consistency.
 
     Args:
         num_rows: Number of messages.
-        labels: The number of each message, and that of each meaning: those count that leave fewer pairings.
+        labels: Labels of messages and of meanings; the ones with fewer distinct pairings are used.
     """
 
     def alike() -> Labels:
@@ -181,35 +180,35 @@ def single_rows(num_rows: int, *labels: Labels) -> Exchange:
 
 
 Statistic = Callable[[Ints, Ints], Floats]
-"""Maps (rows, partners), each (num_pairs,), to the figures of the metric, shape (num_figures,).
+"""Function from (rows, partners), each (num_pairs,), to the figures of the metric, shape (num_figures,).
 
-The message of `rows[k]` is paired with the meaning of `partners[k]`. A figure is NaN if it is undefined. `rows` is
-ascending; if it has all rows, only the pairing differs from that of the corpus. Where meanings with different numbers
-of messages are exchanged, a row may be the partner of several others, or of none."""
+The message of `rows[k]` is paired with the meaning of `partners[k]`. An undefined figure is NaN. `rows` is ascending;
+if it has all rows, only the pairing differs from the corpus. If meanings with different numbers of messages are
+exchanged, a row may be the partner of several rows, or of none."""
 Pairing = tuple[Ints, Ints]
 """Rows and partners."""
 Statistics = Callable[[Iterable[Pairing]], Floats]
-"""Maps pairings to the figures of each, (num_pairings, num_figures)."""
+"""Function from pairings to the figures of each, (num_pairings, num_figures)."""
 Nulls = Callable[[np.random.Generator, Iterable[Ints]], Floats]
-"""Draws of the figures, (num_draws, num_figures), from a null distribution defined by the metric, each of the messages
-of some rows, ascending."""
+"""Function that draws figures, (num_draws, num_figures), from a metric's own null distribution, for given sets of
+ascending rows."""
 
 VERSION = 3
 """Raised whenever the same input gives another chance level or interval."""
 NUM_PERMUTATIONS = 100
-"""Maximum number of draws from the null distribution, where pairings are not enumerated."""
+"""Maximum number of draws from the null distribution, unless pairings are enumerated."""
 NUM_SUBSAMPLES = 200
 """Maximum number of half-samples for an interval."""
 MIN_DRAWS = 20
-"""Minimum number of draws of either kind, if the statistic is slow: a p-value can still be below 0.05."""
+"""Minimum number of draws of either kind for a slow statistic: a p-value can still be below 0.05."""
 WORK = 60_000_000
-"""Limit of the table entries counted over all draws of one kind; reduces the number of draws."""
+"""Limit of the table entries counted in all draws of one kind, which reduces the number of draws."""
 EXACT_WORK = 4 * WORK
-"""Limit of the table entries counted over all pairings, where these are enumerated."""
+"""Limit of the table entries counted in all pairings, if they are enumerated."""
 MAX_ROWS = 100_000
-"""Messages of a draw at most, if a corpus has more than twice as many."""
+"""Maximum number of messages per draw, for corpora with more than twice as many."""
 MIN_ROWS = 10
-"""Minimum number of meanings for an interval, or of messages where these are exchanged."""
+"""Minimum number of meanings for an interval, or of messages if these are the units."""
 BATCH = 1 << 17
 """Number of items, such as symbols, in a batch of draws, so that it fits the cache."""
 _has_few_draws = ContextVar("has_few_draws", default=False)
@@ -246,38 +245,38 @@ def resample(
 ) -> list[Uncertainty]:
     """Draw a null distribution and half-samples, shared by all figures of a statistic.
 
-    **Null distribution.** Messages are exchanged between meanings, all messages of a meaning together, which keeps both
-    and removes their association. Scores of consistency exchange single messages, and a metric without meanings defines
-    its own null. All distinct pairings are enumerated up to `MOST_PAIRINGS`, and the p-value is then exact;
-    otherwise some are drawn. See `Chance.p_value` for how a score is compared with them.
+    **Null distribution.** Messages are exchanged between meanings, all messages of a meaning together, which preserves
+    both and removes their association. Scores of consistency exchange single messages, and a metric without meanings
+    has its own null. Up to `MOST_PAIRINGS` distinct pairings are all enumerated, and the p-value is then exact;
+    otherwise pairings are drawn. See `Chance.p_value` for the comparison of a score with them.
 
     **Interval.** Samples of half of the meanings, drawn without replacement, each with all its messages, give the
-    standard error of the score: see `jackknife_interval`; of half of the messages, where these are exchanged. A
-    half-sample without replacement varies around the corpus as the corpus varies around the language (Wu, 1990; Politis
-    and Romano, 1994), and unlike a bootstrap sample it repeats nothing. Plug-in estimates count repetitions as
-    information, so the usual bootstrap interval of mutual information is entirely above the estimated value. As it is
-    centred, the interval shows how the score varies between corpora of the same size; the effect of the size itself
-    shows in the chance level. Meanings are treated as independent draws: an enumerated space of meanings varies less.
+    standard error of the score, see `jackknife_interval`; if single messages are exchanged, samples of half of the
+    messages. A half-sample without replacement varies around the corpus as the corpus varies around the language (Wu,
+    1990; Politis and Romano, 1994), and unlike a bootstrap sample it has no repetitions. Plug-in estimates count
+    repetitions as information, so the usual bootstrap interval of mutual information is entirely above the estimate. As
+    it is centred, the interval shows the variation between corpora of the same size; the chance level shows the effect
+    of the size. Meanings are treated as independent draws: an enumerated space of meanings varies less.
 
     Args:
-        statistic: The figures as a function of a pairing; None where `of_rows` makes it, or `of_pairings` is given.
+        statistic: The figures as a function of a pairing; None with `of_rows` or `of_pairings`.
         values: The scores, shape (num_figures,).
         num_rows: Number of messages.
         seed: Seed of all draws.
         work: Table entries counted by one call of the statistic; determines the number of draws.
-        exchange: What is exchanged, and what half-samples are halves of; None: single messages.
+        exchange: Units of permutations and half-samples; None: single messages.
         bounds: Range of the figures; intervals are clipped to it.
-        nulls: Null distribution defined by the metric, instead of exchanged messages.
-        reference_values: Values of the statistic for the corpus itself, if it is a faster approximation of the
-            scores, shape (num_figures,). These are compared with the null distribution instead of the scores.
-        max_rows: Number of messages of each draw of either kind, if the corpus has more than twice as many. As the
-            chance level depends on the number, what is compared with it is then the score of those messages whose
-            meanings are exchanged; or where each draw has other messages, the mean score of the interval's draws.
-        max_permutations: Maximum number of draws from the null distribution, where pairings are not enumerated.
+        nulls: The metric's own null distribution, instead of exchanged messages.
+        reference_values: Values of the statistic for the corpus, if it is a faster approximation of the scores, shape
+            (num_figures,). They are compared with the null distribution instead of the scores.
+        max_rows: Number of messages per draw of either kind, if the corpus has more than twice as many. As the chance
+            level depends on this number, it is compared with the score of the messages whose meanings are exchanged or,
+            if each draw has other messages, with the mean score of the interval's draws.
+        max_permutations: Maximum number of draws from the null distribution, unless pairings are enumerated.
         max_subsamples: Maximum number of half-samples.
-        of_rows: Makes `of_pairings` of some messages alone, by their ascending rows, which it numbers from 0.
-            Then the draws from a large corpus are halves of `2 * max_rows` messages, which are drawn once.
-        of_pairings: The statistic of many pairings, where it is faster for them together.
+        of_rows: Makes `of_pairings` for a subset of the messages, by ascending rows, which it numbers from 0. The draws
+            from a large corpus are then halves of `2 * max_rows` messages, which are drawn once.
+        of_pairings: The statistic of many pairings, if it is faster to compute together.
 
     Returns:
         One item per figure.
@@ -341,17 +340,17 @@ def resample(
 
 
 def stacked_figures(statistic: Statistic | None, pairings: Iterable[Pairing]) -> Floats:
-    """The figures of each pairing, (num_pairings, num_figures)."""
+    """Stack the figures of each pairing, (num_pairings, num_figures)."""
     assert statistic is not None
     return np.stack([statistic(*pairing) for pairing in pairings])
 
 
 def in_batches(figures_of: Callable[[list[Drawn]], Floats], size: int) -> Callable[[Iterable[Drawn]], Floats]:
-    """The figures of many draws, batch by batch: those of a small corpus take hardly longer together than one.
+    """Compute figures of many draws in batches: for a small corpus, a batch takes hardly longer than a single draw.
 
     Args:
-        figures_of: The figures of a batch, such as of pairings, (num_draws, num_figures).
-        size: What one draw counts, such as symbols.
+        figures_of: Function for the figures of a batch of draws, such as pairings, (num_draws, num_figures).
+        size: Number of items in a draw, such as symbols.
     """
     number = max(1, BATCH // max(1, size))
 
@@ -363,10 +362,10 @@ def in_batches(figures_of: Callable[[list[Drawn]], Floats], size: int) -> Callab
 
 
 def _cached_samples(rng: np.random.Generator, key: Hashable) -> Callable[..., Ints]:
-    """`half_sample` of a number of rows and a size, in the order of the draws of a key, which are cached.
+    """A `half_sample` function whose draws are cached in order under a key.
 
-    Metrics of a large corpus draw the same rows. They are cached as differences, which take a byte or two each, with
-    the state of the generator after each draw.
+    Metrics of a large corpus draw the same rows. They are cached as differences, of one or two bytes each, with the
+    state of the generator after each draw.
     """
     cached: list[Any] | None = cached_by(key, list)
     indices = count()
@@ -388,7 +387,7 @@ def half_sample(num_rows: int, rng: np.random.Generator, size: int | None = None
     """Half of the rows, or `size` of them, drawn without replacement, ascending."""
     size = num_rows // 2 if size is None else size
     is_drawn = np.zeros(num_rows, bool)
-    if num_rows > 2 * MAX_ROWS:  # without an order of all of them, in a tenth of the time
+    if num_rows > 2 * MAX_ROWS:  # ten times faster, without a permutation
         is_drawn[rng.choice(num_rows, size, replace=False, shuffle=False)] = True
     else:
         is_drawn[rng.permutation(num_rows)[:size]] = True
@@ -396,7 +395,7 @@ def half_sample(num_rows: int, rng: np.random.Generator, size: int | None = None
 
 
 def num_draws(most: int, work: int) -> int:
-    """The number of draws, if each counts `work` table entries."""
+    """Number of draws if each counts `work` table entries."""
     if _has_few_draws.get():
         return 1
     return max(MIN_DRAWS, min(most, WORK // max(1, work)))
@@ -404,7 +403,7 @@ def num_draws(most: int, work: int) -> int:
 
 @contextmanager
 def few_draws() -> Iterator[None]:
-    """Make one draw of each kind, where only the scores are asked for and nothing of their uncertainty."""
+    """Context with one draw of each kind, for scores without their uncertainty."""
     before = _has_few_draws.set(True)
     try:
         yield
@@ -423,9 +422,9 @@ def jackknife_interval(
     """The 95 % delete-d jackknife interval.
 
     Shao and Wu (1989), "A general theory for jackknife variance estimation", Annals of Statistics 17. The standard
-    error is the standard deviation of a statistic over samples of `size` rows without replacement, times
-    sqrt(size / (num_rows - size)). As it is estimated from few samples, the interval is Student's, with one degree of
-    freedom less than samples.
+    error is the standard deviation of a statistic over samples of `size` rows without replacement, times sqrt(size /
+    (num_rows - size)). As it is estimated from few samples, the interval is Student's, with one degree of freedom less
+    than the number of samples.
 
     Args:
         value: The score.
@@ -433,8 +432,8 @@ def jackknife_interval(
         num_rows: Number of messages.
         bounds: Range of the score.
         size: Number of messages of a sample, drawn without replacement; default: half of them.
-        drawn_from: Number of messages that samples are drawn from, some of those of the corpus; default: all. The
-            error of so many is divided by the square root of how many times as many the corpus has.
+        drawn_from: Number of messages from which samples are drawn, a subset of the corpus; default: all. The error is
+            multiplied by sqrt(drawn_from / num_rows).
 
     Returns:
         None for fewer than two samples, or if a sample is undefined.

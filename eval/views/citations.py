@@ -1,4 +1,4 @@
-"""BibTeX of the works behind games, parts, metrics and data; `citations.yaml` has the works."""
+"""BibTeX of the works behind games, parts, metrics and data, which `citations.yaml` lists."""
 
 import json
 import re
@@ -20,31 +20,31 @@ ECSUITE = {
     "version": __version__,
     "year": 2026,
 }
-"""The entry of this package; CITATION.cff says the same."""
+"""BibTeX fields of this package, as in CITATION.cff."""
 COMBINING = {"`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", '"': "\u0308", "v": "\u030c"}
-"""The accents of LaTeX as combining characters of Unicode."""
+"""Unicode combining characters for LaTeX accents."""
 LETTERS = {r"\aa": "å", r"\o": "ø", r"\L": "Ł", r"\l": "ł"}
-"""Its commands of letters."""
+"""Letters for LaTeX commands."""
 
 
 def sources() -> dict[str, list[str]]:
-    """The keys of the works that each name of a game, part, metric, score, study and so on rests on."""
+    """Keys of the works that each name (game, part, metric, score, study and so on) is based on."""
     found: dict[str, list[str]] = {}
     for names in _table()["rests_on"].values():
-        for name, keys in names.items():  # a name may be one of a metric and of a part
+        for name, keys in names.items():  # a metric and a part may share a name
             found[name] = [*found.get(name, ()), *(key for key in keys if key not in found.get(name, ()))]
     metrics = _table()["rests_on"]["metrics"]
     return {score: metrics[metric] for score, metric in METRIC_OF.items() if metric in metrics} | found
 
 
 SITES = {"doi": "https://doi.org/", "eprint": "https://arxiv.org/abs/"}
-"""Addresses that identifiers of works are appended to."""
+"""URLs to which identifiers of works are appended."""
 OWN = "ecsuite"
 """The key of this package."""
 
 
 def bibliography(names: Iterable[str]) -> list[str]:
-    """BibTeX of this package, and of each work behind these names or keys, which a comment above it lists."""
+    """BibTeX of this package, and of each work behind these names or keys, with a comment that lists them."""
     known = {key: [key] for key in _table()["works"]} | sources()
     keys: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
@@ -54,19 +54,19 @@ def bibliography(names: Iterable[str]) -> list[str]:
 
 
 def keys_of(names: Iterable[str]) -> list[str]:
-    """The keys of the works that names rest on, each once; of `ecsuite` the package itself."""
+    """Keys of the works that names are based on, without duplicates; `ecsuite` stands for the package."""
     known = {**sources(), OWN: [OWN]}
     return list(dict.fromkeys(key for name in names for key in known.get(name, ())))
 
 
 def work(key: str) -> Mapping[str, Any]:
-    """A work by its key."""
+    """Look up a work by its key."""
     found: Mapping[str, Any] = ECSUITE if key == OWN else _table()["works"][key]
     return found
 
 
 def bibtex(key: str) -> str:
-    """A work as BibTeX."""
+    """Format a work as BibTeX."""
     found = dict(work(key))
     for name, site in SITES.items():
         if name in found:
@@ -76,7 +76,7 @@ def bibtex(key: str) -> str:
 
 
 def author_year_of(key: str) -> str:
-    """A work by its authors and year: `Boldt & Mortensen 2024`, `Dessì et al. 2019`."""
+    """Authors and year of a work: `Boldt & Mortensen 2024`, `Dessì et al. 2019`."""
     found = work(key)
     authors = [_last_name(author) for author in str(found["author"]).split(" and ")]
     etal = len(authors) > 2 or authors[-1] == "others"
@@ -84,7 +84,7 @@ def author_year_of(key: str) -> str:
 
 
 def reference(key: str) -> str:
-    """A work as a line of a list of references."""
+    """Format a work as a line in a list of references."""
     found = work(key)
     authors = _plain(str(found["author"])).replace(" and ", ", ")
     place = next((str(found[name]) for name in ("journal", "booktitle", "publisher") if name in found), None)
@@ -95,17 +95,17 @@ def reference(key: str) -> str:
 
 
 def author_years(name: str) -> list[str]:
-    """The works that a name rests on, such as `Lazaridou et al. 2017`."""
+    """Works that a name is based on, such as `Lazaridou et al. 2017`."""
     return [author_year_of(key) for key in sources().get(name, ())]
 
 
 def _last_name(author: str) -> str:
-    """The last name of an author; a text in braces is one name."""
+    """Last name of an author; text in braces is a single name."""
     return _plain(author) if author[0] + author[-1] == "{}" else _plain(author).split()[-1]
 
 
 def _plain(text: str) -> str:
-    """LaTeX without its braces and with accented letters."""
+    """Convert LaTeX to text without braces and with accented letters."""
     accented = re.sub(r"\\([`'^~\"v])\s*{?(\w)}?", lambda found: found[2] + COMBINING[found[1]], text)
     for command, letter in LETTERS.items():
         accented = accented.replace(command, letter)
@@ -113,10 +113,10 @@ def _plain(text: str) -> str:
 
 
 def names_in_run(folder: Path) -> Iterator[str]:
-    """The game, the parts, the grammar and the metrics of a run folder; reads its files, and imports nothing.
+    """Names of the game, the parts, the grammar and the metrics of a run folder; imports no code of the run.
 
     Raises:
-        ConfigError: If it is no run folder, or a file can't be read.
+        ConfigError: If it is not a run folder, or a file can't be read.
     """
     from ecsuite.games.runs.run_folder import RunFolder
 
@@ -145,7 +145,7 @@ def names_in_run(folder: Path) -> Iterator[str]:
 
 
 def names_in_study(name: str, study: Mapping[str, Any]) -> Iterator[str]:
-    """A study, and the games and metrics that it has."""
+    """Yield the names of a study, and of its games and metrics."""
     yield name
     rows = study.get("rows", ())
     yield from (str(part["base"]) for part in (study, *rows) if "base" in part)

@@ -1,4 +1,4 @@
-"""Tables and figures of comparisons: of sources in all scores or in one, over seeds, over settings, to a base."""
+"""Tables and figures of comparisons: sources in all scores or one, means over seeds or settings, differences."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,43 +50,45 @@ from ecsuite.tables.cells import (
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 ROLES: Mapping[str, Role] = {"higher": "good", "lower": "bad"}
-"""Roles of conclusions; whether higher is better depends on the metric."""
+"""Roles of conclusions for metrics with a direction."""
 DIGITS = 4
 """Decimals of scores and differences of one metric."""
 MEAN_DIGITS = 3
 """Decimals of means over settings."""
 INTERVALS = "intervals of the scores"
-"""Basis of a difference of two single corpora."""
+"""Basis of a difference between two single corpora."""
 LEFT_OUT = ("failed", "incomplete")
-"""Runs that are not in the means, in CSV and frames."""
-BEST = "Bold: the best of a column, and what no test tells apart from it; single runs never."
+"""Runs that are not in the means; columns of CSV and frames."""
+BEST = "Bold: the best of a column, and values that do not differ from it significantly; never single runs."
 CENSORED = "censored values, which bound the true ones"
 """Reason for no conclusion on a difference that has an interval."""
 OF_BOUNDS = (
-    "≥, ≤: bounds of the true value, as some values are censored: an accuracy of 1 or 0, a time of runs that ended "
-    "before; ?: some from below, others from above."
+    "≥, ≤: bounds of the true value, as some values are censored: an accuracy of 1 or 0, the time of a run that ended "
+    "early; ?: both kinds of bounds."
 )
 OF_SOME = (
-    "n: seeds in the mean, where these are fewer than the runs: undefined in some, or without a combination of other "
-    "settings that all rows have."
+    "n: seeds in the mean, if fewer than the runs: some values are undefined, or lack a combination of other "
+    "settings that all rows share."
 )
 
 
 FORMED = (
-    "protocol: seeds whose accuracy is above its chance level, by its exact 95 % interval over rounds, with the exact "
+    "protocol: seeds whose accuracy is above chance level, by its exact 95 % interval over rounds, with the exact "
     "95 % interval of their share."
 )
-SPLIT = "Where some seeds formed a protocol and others did not, no seed need be near the mean: look at each."
+SPLIT = (
+    "Some seeds formed a protocol and others did not: the mean may be far from all seeds, so look at each."
+)
 
 
 def formed_column(formed: Iterable[FormedProtocols | None]) -> Column:
-    """The column of protocols, which is shown where a row has several seeds."""
+    """Column of the number of protocols, shown if a row has several seeds."""
     shown = any(each is not None and each.of > 1 for each in formed)
     return number_column("protocol", parts=INTERVAL, is_shown=shown)
 
 
 def formed_cell(formed: FormedProtocols | None) -> Cell:
-    """The number of seeds that formed a protocol, and the interval of their share."""
+    """Number of seeds that formed a protocol, and the interval of their share."""
     if formed is None:
         return nothing(UNDEFINED)
     parts = dict(zip(INTERVAL, formed.ci95, strict=True))
@@ -94,13 +96,13 @@ def formed_cell(formed: FormedProtocols | None) -> Cell:
 
 
 def formed_notes(formed: Iterable[FormedProtocols | None]) -> list[str]:
-    """The rule of the column of protocols, and a warning where outcomes have two peaks."""
+    """Explanation of the column of protocols, and a warning if outcomes have two peaks."""
     several = [each for each in formed if each is not None and each.of > 1]
     return [FORMED][: len(several)] + [SPLIT] * any(0 < each.number < each.of for each in several)
 
 
 def report(compared: Comparison) -> Report:
-    """The output of a comparison in all scores: a row a score, a column a source, notes and JSON data."""
+    """Report of a comparison in all scores: one row per score, one column per source, notes and JSON data."""
     lines = []
     if len(compared.sources) > 2:
         num_clear = sum(each.is_clear for each in compared.differences)
@@ -142,7 +144,7 @@ def report(compared: Comparison) -> Report:
 
 
 def report_one(compared: Comparison) -> Report:
-    """The output of a comparison in one score that was asked for: the sources, the differences, notes, JSON data."""
+    """Report of a comparison in one requested score: the sources, the differences, notes, JSON data."""
     [score] = compared.scores
     lines = _notes_on_one(compared, score)
     tables = [_sources_table(score)]
@@ -157,7 +159,7 @@ def report_one(compared: Comparison) -> Report:
 
 
 def family_notes(compared: Comparison) -> list[str]:
-    """Tests, Holm's family, and the sizes at which scores are compared: the same lines for every command."""
+    """Notes on tests, Holm's family, and compared sizes: the same lines for every command."""
     measured = [each for each in compared.differences if each.p_value is not None]
     lines = []
     if measured:
@@ -183,7 +185,7 @@ def family_notes(compared: Comparison) -> list[str]:
         if score.size is not None:
             by_size.setdefault(score.size, []).append(score.name)
     lines += [
-        f"{', '.join(names)}: at {size:,} messages, the mean of {NUM_DRAWS} draws from larger corpora."
+        f"{', '.join(names)}: at {size:,} messages, the mean of {NUM_DRAWS} subsamples of larger corpora."
         for size, names in by_size.items()
     ]
     if any(sample.bound for score in compared.scores for sample in score.samples.values()):
@@ -192,21 +194,20 @@ def family_notes(compared: Comparison) -> list[str]:
 
 
 def _left_out_notes(compared: Comparison) -> Iterable[str]:
-    """Sources and scores that are not compared, with the reasons."""
+    """Notes on sources and scores that are not compared, with the reasons."""
     of_reason: dict[str, list[str]] = {}
     for score in compared.scores:
         if score.reason:
             of_reason.setdefault(score.reason, []).append(score.name)
     yield from (f"{', '.join(names)}: {reason}" for reason, names in of_reason.items())
     for name, why in compared.without.items():
-        yield f"{name} is not among the sources: {why}."
+        yield f"{name} is not compared: {why}."
     if compared.left_out:
         names = shorten(", ".join(compared.left_out), 60, placeholder=" …")
-        yield f"{len(compared.left_out)} left out, as undefined or in one source only: {names} (--json says why)."
+        yield f"{len(compared.left_out)} left out (undefined, or in one source only): {names}; --json has the reasons."
 
 
 def _notes_on_one(compared: Comparison, score: ComparedScore) -> list[str]:
-    """Notes on a comparison in one score."""
     protocols = formed_notes(FormedProtocols.of_runs(each.runs) for each in score.ranked)
     if not score.differences:
         alone = ["One source only: no comparison."] if len(score.samples) == 1 else []
@@ -226,7 +227,7 @@ def _notes_on_one(compared: Comparison, score: ComparedScore) -> list[str]:
 
 
 def _score_rows(compared: Comparison) -> Table:
-    """A row a score, a column a source; of two sources also the difference."""
+    """Table with one row per score and one column per source; for two sources also their difference."""
     is_pair = len(compared.sources) == 2
     columns = [name_column("score"), Column("better", heading="")]
     columns += [number_column(name, heading=name, parts=INTERVAL) for name in compared.sources]
@@ -242,7 +243,7 @@ def _score_rows(compared: Comparison) -> Table:
         for name in compared.sources:
             sample = score.samples.get(name)
             cell = nothing(UNDEFINED) if sample is None else bounded(number(sample.score), sample.bound)
-            bounds = None if sample is None else sample.ci95  # which CSV and frames have
+            bounds = None if sample is None else sample.ci95  # for CSV and frames
             cells.append(
                 cell if bounds is None else replace(cell, parts=dict(zip(INTERVAL, bounds, strict=True)))
             )
@@ -251,7 +252,7 @@ def _score_rows(compared: Comparison) -> Table:
 
 
 def _pair_cells(score: ComparedScore, sources: tuple[str, ...]) -> list[Cell]:
-    """First minus second, p-value and conclusion of two sources."""
+    """Cells of the difference (first minus second), p-value and conclusion for two sources."""
     each = score.difference(*sources)
     if each is None:
         return [nothing(), nothing(), text("not comparable", role="dim")]
@@ -265,7 +266,7 @@ def _pair_cells(score: ComparedScore, sources: tuple[str, ...]) -> list[Cell]:
 
 
 def _clear_differences(compared: Comparison) -> Table:
-    """A row a difference of two sources that is outside the noise."""
+    """Table with one row per difference of two sources that is outside the noise."""
     columns = (
         name_column("score"),
         name_column("first"),
@@ -291,7 +292,7 @@ def _clear_differences(compared: Comparison) -> Table:
 
 
 def _sources_table(score: ComparedScore) -> Table:
-    """Sources in one score: the value with its interval and, over seeds, the standard deviation."""
+    """Table of the sources in one score: value with interval and, over seeds, standard deviation."""
     samples = score.ranked
     has_seeds = any(each.deviation is not None for each in samples)
     formed = [FormedProtocols.of_runs(each.runs) for each in samples]
@@ -316,7 +317,7 @@ def _sources_table(score: ComparedScore) -> Table:
 
 
 def _difference_table(score: ComparedScore) -> Table:
-    """Differences to the baseline, or of all pairs."""
+    """Table of the differences to the baseline, or of all pairs."""
     which = "All pairs" if score.baseline is None else "Differences to the baseline"
     how_many = f", {len(score.differences)} comparisons" if len(score.differences) > 1 else ""
     has_effect = any(each.hedges_g is not None for each in score.differences)
@@ -343,7 +344,7 @@ def _difference_table(score: ComparedScore) -> Table:
 
 
 def seed_report(sources: Sequence[Source]) -> Report:
-    """The output of scoring several seeds of one game: means over seeds, and the two parts of their spread.
+    """Report of the scores of several seeds of one game: means over seeds, and the two parts of their spread.
 
     Args:
         sources: Scored runs of one game, see `is_one_game`.
@@ -377,7 +378,7 @@ def seed_report(sources: Sequence[Source]) -> Report:
 
 
 def _seed_table(means: Sequence[tuple[str, Sample, Estimate]], title: str) -> Table:
-    """A row a score: mean with its interval over seeds, and the two spreads."""
+    """Table with one row per score: mean with interval over seeds, and the two spreads."""
     columns = (
         name_column("score"),
         Column("better", heading=""),
@@ -433,17 +434,16 @@ def _draw_means(means: Sequence[tuple[str, Sample, Estimate]], title: str, file:
 
 
 def _seed_notes(sources: Sequence[Source], means: Sequence[tuple[str, Sample, Estimate]]) -> list[str]:
-    """Notes on intervals, undefined values and sizes."""
     lines = [
-        "Mean ± half of Student's 95 % interval over seeds. The standard deviation of seeds has two parts: that of "
-        "trainings, and noise within a corpus, from the intervals of single scores."
+        "Mean ± half of Student's 95 % interval over seeds. The standard deviation of seeds has two parts: between "
+        "trainings, and within a corpus (noise), from the intervals of single scores."
     ]
     few = [name for name, _, mean in means if mean.num_values < len(sources)]
     if few:
         lines.append(f"Undefined for some seeds: {', '.join(few)}.")
     unequal = [name for name, sample, _ in means if len(set(sample.sizes)) > 1]
     if unequal:
-        lines.append(f"Of corpora of different sizes, on which they depend: {', '.join(unequal)}.")
+        lines.append(f"Depend on the size of the corpus, which differs: {', '.join(unequal)}.")
     return lines
 
 
@@ -451,7 +451,7 @@ def draw_comparison(scores: Sequence[ComparedScore], file: Path) -> None:
     """Draw the scores of several sources.
 
     Args:
-        scores: What each source has in each; of several scores, those in other units are left out.
+        scores: Samples of the sources in each score; of several scores, those in other units are left out.
         file: The output file, .svg, .pdf or .png.
 
     Raises:
@@ -482,7 +482,7 @@ def _point(name: str, result: Sample) -> Point:
 
 
 def means_table(means: Means) -> Table:
-    """A row a combination of settings, a column a figure; bold: the best, and what no test tells apart from it."""
+    """Table with one row per combination of settings and one column per figure; the best values are bold."""
     names = [setting_column(name, ("runs", *means.figures)) for name in means.keys]
     columns = [name_column(name, setting_heading(name)) for name in names]
     titles, formed = figure_titles(means.sources), [each.formed for each in means.rows]
@@ -534,7 +534,7 @@ def means_table(means: Means) -> Table:
 
 
 def noise_notes(sources: Sequence[Source], figures: Sequence[str]) -> list[str]:
-    """Whether measures of agents were taken with the noise of the channel, where the channel of a run has some."""
+    """Note whether measures of agents include channel noise, if the channel of a run has some."""
     measures = {name for source in sources for name in source.measures if name in figures}
     states = {
         bool(_setting(source, "evaluation.noise"))
@@ -543,16 +543,16 @@ def noise_notes(sources: Sequence[Source], figures: Sequence[str]) -> list[str]:
     }
     if not measures or not states:
         return []
-    words = "of some runs with the noise of the channel, of others without it (evaluation.noise)"
+    words = "some runs with the noise of the channel, others without it (evaluation.noise)"
     if states == {True}:
         words = "with the noise of the channel"
     elif states == {False}:
-        words = "without the noise of the channel, which is in training alone (evaluation.noise)"
+        words = "without the noise of the channel, which is in training only (evaluation.noise)"
     return [f"{', '.join(name for name in figures if name in measures)}: {words}."]
 
 
 def _has_noise(source: Source) -> bool:
-    """Whether its channel changes symbols."""
+    """Whether the channel of a source changes symbols."""
     kind = _setting(source, "channel.noise.kind") or _setting(source, "channel.noise")
     return kind not in (None, "none")
 
@@ -562,7 +562,7 @@ def _setting(source: Source, key: str) -> Any:
 
 
 def setting_heading(name: str) -> tuple[str, ...]:
-    """The name of a setting with its section above it, so that a column is as narrow as its values."""
+    """Name of a setting with its section above it, which makes the column narrower."""
     section, point, rest = name.partition(".")
     return (section + point, rest) if point else (section,)
 
@@ -576,11 +576,11 @@ class ScoreAbout:
 
     name: str
     about: str
-    """Its meaning in a line; empty for a measure of the training."""
+    """Meaning of the score in a line; empty for a measure of the training."""
     direction: str | None
     """The better direction: higher, lower, or None."""
     signatures: tuple[str, ...]
-    """All its signatures; scores with several are not comparable."""
+    """All its signatures; scores with different signatures are not comparable."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -590,7 +590,7 @@ class Differences:
     base: str
     """The base in words."""
     is_chosen: bool
-    """Whether the user named it."""
+    """Whether the user named the base."""
     rows: tuple[tuple[str, str, Difference], ...]
     """Setting, score and difference."""
     reasons: tuple[str, ...]
@@ -618,22 +618,22 @@ def differences(
     sizes: EqualSizes | None = None,
     by: Sequence[str] | None = None,
 ) -> Differences | None:
-    """Differences of the rows of a table to a base.
+    """Compute the differences of the rows of a table to a base.
 
     Args:
         table: A row for each combination of settings.
         sources: The runs of the table.
-        base: Settings (`channel.kind=gumbel`), of which a row is compared with the row that has these and otherwise its
-            own values; or the path of a run, whose row is the base of all; None: the first row, of the comparison of
-            all pairs.
-        sizes: Draws from larger corpora.
+        base: Settings (`channel.kind=gumbel`): a row is compared with the row that has these and otherwise its own
+            values; or the path of a run, whose row is the base of all; None: the first row, in the comparison of all
+            pairs.
+        sizes: Subsamples of larger corpora.
         by: Settings of a row that the user named; None: all that vary.
 
     Returns:
-        None if there is only one row, or no base was named and no row has several seeds.
+        None if there is only one row, or if no base was named and no row has several seeds.
 
     Raises:
-        ConfigError: If no row has these settings, or no run this path.
+        ConfigError: If no row has these settings, or no run has this path.
     """
     rows = [dict(zip(table.keys, row.settings, strict=True)) for row in table.rows]
     if base is not None:
@@ -659,7 +659,7 @@ def differences(
     elif all(each.p_value is None for each in compared.differences) and not any(
         score.reason for score in compared.scores
     ):
-        return None  # one seed each: nothing can be said of the differences
+        return None  # one seed each: differences have no test
     found = [
         (label(rows[names.index(first)]), score.name, each)
         for score in compared.scores
@@ -678,27 +678,27 @@ def differences(
 
 
 def _chosen(names: Sequence[tuple[str, str]], samples: Sequence[Sample]) -> list[tuple[Sample, Sample]]:
-    """The pairs of samples with these names."""
+    """Pairs of samples with these names."""
     by_name = {sample.name: sample for sample in samples}
     return [(by_name[one], by_name[two]) for one, two in names if one in by_name and two in by_name]
 
 
 def label(settings: Settings) -> str:
-    """Settings in a line."""
+    """Settings as text in one line."""
     return ", ".join(f"{key}={shown(value)}" for key, value in settings.items()) or "all runs"
 
 
 def _base(
     base: str, rows: Sequence[Settings], keys: Sequence[str], sources: Sequence[Source]
 ) -> tuple[dict[str, Any], str]:
-    """The settings in which a base differs from a row, and the base in words."""
+    """Settings in which the base differs from a row, and the base in words."""
     if "=" not in base:
         for folder, settings in ((source.folder, source.settings) for source in sources):
             if folder is not None and (folder.name == base or folder.resolve() == Path(base).resolve()):
                 own = {key: settings.get(key) for key in keys}
                 return own, label(own)
         raise ConfigError(
-            f"--base {base}: none of the runs: expected settings such as channel.kind=gumbel, or the path of a run"
+            f"--base {base}: not one of the runs: expected settings such as channel.kind=gumbel, or the path of a run"
         )
     changed = {}
     values_of = {key: {shown(row[key]): row[key] for row in rows} for key in keys}
@@ -706,7 +706,7 @@ def _base(
     for piece in base.split(","):
         before, key = parts[-1].partition("=")[0] if parts else "", piece.strip().partition("=")[0]
         if key not in keys and any("," in value for value in values_of.get(before, ())):
-            parts[-1] += f",{piece}"  # of a value with commas
+            parts[-1] += f",{piece}"  # part of a value with commas
         else:
             parts.append(piece.strip())
     for part in parts:

@@ -49,7 +49,7 @@ class Report:
             publish(self.tables, form, self.notes)
 
     def write(self, out: Path | None) -> None:
-        """Write the JSON into a file, or the tables if its name ends as that of one of their forms."""
+        """Write the JSON to a file, or the tables if its suffix is one of their forms."""
         if out is None:
             return
         if out.suffix in SUFFIXES:
@@ -81,24 +81,25 @@ class Reporter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
-        """Remove the progress bar; after an interrupt, note where finished stages are cached."""
+        """Remove the progress bar; after an interrupt, note where finished jobs are cached."""
         if self.live is not None:
             self.live.stop()
             self.live = None
         if isinstance(error, KeyboardInterrupt) and self.cache_dir is not None and self.cache_dir.is_dir():
             self.end(
-                error, f"stopped; finished jobs are kept in {self.cache_dir}; run the same command to resume"
+                error,
+                f"stopped; finished jobs are stored in {self.cache_dir}; run the same command to resume",
             )
 
     def end(self, stop: BaseException, text: str) -> None:
-        """Note what is left of work that was stopped; the command line then says no more."""
+        """Print the note on stopped work, and attach it so that the command line prints no more."""
         self.note(text)
         stop.add_note(text)
 
     def progress(self, label: str, done: float, total: float) -> None:
         """Show progress, `done` of `total` in any unit; a new total starts a new progress bar.
 
-        Further lines of the label are shown below the bar on a terminal, and nowhere else.
+        Further lines of the label are shown below the bar, on a terminal only.
         """
         if self.quiet:
             return
@@ -162,7 +163,7 @@ def as_text(data: Any) -> str:
 
 
 ROWS = ("rows", "differences", "scores", "sources")
-"""Keys of the lists in the results of commands; the first that is not empty makes the frame."""
+"""Keys of the lists in the results of commands; the first non-empty one makes the frame."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -195,16 +196,16 @@ class Findings(Mapping[str, Any]):
         return rendered(self.report.tables, Form.HTML, self.report.notes)
 
     def table(self, number: int = 0) -> Table:
-        """One of its tables, which has all forms.
+        """A table of the results, which has all forms.
 
         Args:
-            number: Which one, from 0.
+            number: Index of the table, from 0.
         """
         table: Table = self.report.tables[number]
         return table
 
     def to_frame(self) -> Any:
-        """A `pandas.DataFrame` with a row for each model and grammar, or each difference.
+        """A `pandas.DataFrame` with one row per model and grammar, or per difference.
 
         Raises:
             ConfigError: If pandas is not installed.
@@ -214,7 +215,7 @@ class Findings(Mapping[str, Any]):
 
 
 def _flat(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The single values of a row, once for each of its cells or differences if it has some."""
+    """Scalar values of a row, repeated for each of its cells or differences, if any."""
     own = {key: value for key, value in row.items() if isinstance(value, str | int | float | None)}
     if isinstance(interval := row.get("ci95"), list | tuple):
         own |= {"low": interval[0], "high": interval[1]}

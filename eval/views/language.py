@@ -1,7 +1,7 @@
-"""A language as people look at it: example messages with their meanings, and the concepts that messages stand for.
+"""Views of a language: example messages with their meanings, and concepts associated with messages and symbols.
 
-`score`, `show`, the HTML page and the figures choose and write messages by the functions here. Nothing needs more than
-the corpus, so that the language of a run, of a grammar and of a file look alike.
+`score`, `show`, the HTML page and the figures select and format messages by the functions here. They need only the
+corpus, so languages of runs, grammars and files look alike.
 """
 
 import re
@@ -32,35 +32,35 @@ from ecsuite.tables.forms import Form, publish
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 NUM_EXAMPLES = 10
-"""Example messages of a corpus as text."""
+"""Number of example messages printed for a corpus."""
 NUM_USED = 5
-"""Messages, and symbols, in the lists of the most used."""
+"""Number of messages, and of symbols, in the lists of the most used."""
 MOST_MESSAGES = 100_000
-"""Most messages that are read one by one; ten million would take minutes and gigabytes."""
+"""Maximum number of messages that are read one by one; ten million would take minutes and gigabytes."""
 MOST_SYMBOLS = 100
-"""Symbols of a message that are shown."""
+"""Maximum number of symbols shown per message."""
 MOST_FEATURES = 3
-"""Numbers of a feature vector that are shown."""
+"""Maximum number of values shown per feature vector."""
 EMPTY = "(empty)"
-"""The text of a message without symbols."""
+"""Text for a message without symbols."""
 MAX_GRID = 12
-"""Most values of an attribute in a grid."""
+"""Maximum number of values of an attribute in a grid."""
 MAX_NAMED = 2
-"""Most concepts that say what a message is about."""
+"""Maximum number of concepts shown for a message."""
 LEAST_GAIN = 0.1
-"""A message is about a concept if the share of its uses that have it is this much more than among all messages,"""
+"""Minimum excess of a concept's share among the uses of a message over its share among all messages;"""
 MANY = 10
-"""and, if it is used less often than this, more than half of its uses have it."""
+"""for messages with fewer uses than this, more than half of the uses must also have the concept."""
 GOLDEN = (5**0.5 - 1) / 2
 """Golden ratio; the fractional parts of its multiples are spread evenly for any number of them."""
 STEPS, TRIES = 1000, 8
-"""Most draws of a message for the examples, and most of its uses that are looked at for a new meaning."""
+"""Maximum numbers of draws of a message, and of its uses searched for a new meaning, for the examples."""
 CURVE_WIDTH = 40
-"""Most characters of the learning curve."""
+"""Maximum width of the learning curve in characters."""
 BLOCKS, ASCII = "▁▂▃▄▅▆▇█", "_.-=^"
-"""Characters of the learning curve, from low to high; the second for terminals that lack the first."""
+"""Characters of the learning curve, from low to high; the second set for terminals without the first."""
 PALE = "#D9D9D9"
-"""Colour of symbols beyond the colours."""
+"""Fallback colour of symbols."""
 SYMBOL_COLOURS = (
     *COLOURS[:6],
     COLOURS[7],
@@ -68,7 +68,7 @@ SYMBOL_COLOURS = (
     *("#7FB8D8", "#EBAF80", "#7FCFB9", "#E6BDD3"),
     COLOURS[6],
 )
-"""Colours of symbols: those of Okabe and Ito, and lighter ones."""
+"""Colours of symbols: the palette of Okabe and Ito, and lighter colours."""
 _UNNAMED = re.compile(r"attribute\d+=")
 
 Message = tuple[int, ...]
@@ -82,9 +82,9 @@ class Example:
     meaning: str | None
     """The meaning, see `meaning_text`."""
     message: str
-    """The message, see `message_text`; without symbols an empty text."""
+    """The message, see `message_text`; empty if it has no symbols."""
     speaker: str | None
-    """The speaker; None if only one speaks, or the corpus does not say it."""
+    """The speaker; None if there is only one, or it is unknown."""
 
     def to_json(self) -> dict[str, Any]:
         """The example as JSON-ready data."""
@@ -92,11 +92,11 @@ class Example:
 
 
 def examples_of(corpus: Corpus, number: int = NUM_EXAMPLES) -> tuple[Example, ...]:
-    """Example messages of a corpus in the order of the corpus, see `example_indices`.
+    """Select example messages in the order of the corpus, see `example_indices`.
 
     Args:
-        corpus: The corpus; of a large one, messages that are spread evenly.
-        number: Most examples.
+        corpus: The corpus; a large one is thinned evenly.
+        number: Maximum number of examples.
     """
     corpus = _thinned_corpus(corpus)
     indices = example_indices(corpus, number)
@@ -112,15 +112,15 @@ def examples_of(corpus: Corpus, number: int = NUM_EXAMPLES) -> tuple[Example, ..
 
 
 def example_indices(corpus: Corpus, number: int) -> list[int]:
-    """Choose example messages, frequent and rare ones; more of them contain fewer of them.
+    """Choose frequent and rare messages as examples; a larger set contains each smaller one.
 
-    Messages are drawn in turn by their uses (the most used first) and evenly among the different messages (the rarest
-    first), by a low-discrepancy sequence. A message stands with a meaning, and a speaker, that no example before it
-    has, as far as there is one; which of these is drawn with a fixed seed.
+    Messages are drawn alternately by their uses (the most used first) and evenly among the distinct messages (the
+    rarest first), by a low-discrepancy sequence. Each message comes with a meaning and a speaker that no earlier
+    example has, if possible; which of them is drawn with a fixed seed.
 
     Args:
         corpus: The corpus.
-        number: Most messages.
+        number: Maximum number of messages.
 
     Returns:
         Indices of messages, ascending.
@@ -129,7 +129,7 @@ def example_indices(corpus: Corpus, number: int) -> list[int]:
 
 
 def _by_preference(corpus: Corpus) -> Iterator[int]:
-    """The indices of all messages, the best examples first."""
+    """Yield the indices of all messages, the best examples first."""
     labels = message_labels(corpus)
     if not len(labels):
         return
@@ -175,17 +175,17 @@ def _by_preference(corpus: Corpus) -> Iterator[int]:
 
 
 def message_text(corpus: Corpus, symbols: Sequence[int]) -> str:
-    """The names of symbols, or their ids, with spaces between them; of a long message the beginning."""
+    """Names of symbols, or their ids, separated by spaces; a long message is cut."""
     names = corpus.symbol_names
     parts = [str(symbol) if names is None else printable(names[symbol]) for symbol in symbols[:MOST_SYMBOLS]]
     return " ".join([*parts, *(["…"] if len(symbols) > MOST_SYMBOLS else [])])
 
 
 def meaning_text(corpus: Corpus, index: int) -> str | None:
-    """The meaning of a message as text: `color=red shape=star`, `red or circle`, `3 1`; None if it is not known.
+    """Meaning of a message as text: `color=red shape=star`, `red or circle`, `3 1`; None if unknown.
 
-    Concepts stand with their names; attributes without names as their values; of a feature vector the first numbers.
-    The name of the image, if the corpus has it, stands before named concepts, and in place of numbers.
+    Concepts are given by names, attributes without names by values, a feature vector by its first numbers. The name of
+    the image, if the corpus has it, precedes named concepts, and replaces numbers.
     """
     names = None if corpus.concepts is None else corpus.concepts_of(index)
     is_unnamed = names is None or all(map(_UNNAMED.match, names))
@@ -217,13 +217,13 @@ def meaning_text(corpus: Corpus, index: int) -> str | None:
 
 
 def speakers_by_message(corpus: Corpus) -> NDArray[Any] | None:
-    """The speaker of each message, (num_messages,); None if only one speaks, or the corpus does not say it."""
+    """Speaker of each message, (num_messages,); None if there is only one, or it is unknown."""
     speakers = corpus.columns.get(SPEAKER)
     return None if speakers is None or not (speakers[1:] != speakers[:1]).any() else speakers
 
 
 def _thinned_corpus(corpus: Corpus) -> Corpus:
-    """At most `MOST_MESSAGES` messages of a corpus, spread evenly."""
+    """Thin a corpus evenly to at most `MOST_MESSAGES` messages."""
     number = len(corpus.messages)
     if number <= MOST_MESSAGES:
         return corpus
@@ -232,19 +232,19 @@ def _thinned_corpus(corpus: Corpus) -> Corpus:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
-    """A message, or a symbol at a place, and the concepts that it is used for."""
+    """Uses of a message, or of a symbol at a position, and the associated concepts."""
 
     symbols: Message
     place: int | None
-    """The place of the symbol in its messages, from 1; None for a message."""
+    """Position of the symbol in its messages, from 1; None for a message."""
     count: int
     """Number of messages."""
     about: tuple[tuple[str, float], ...]
-    """Concepts that are more frequent among these uses than among all, each with its share of the uses."""
+    """Concepts that are more frequent among these uses than among all messages, with their shares of the uses."""
 
     @property
     def about_text(self) -> str:
-        """Such as `color=red (100 %), shape=star (60 %)`."""
+        """Concepts as text, such as `color=red (100 %), shape=star (60 %)`."""
         return ", ".join(f"{name} ({100 * share:.0f} %)" for name, share in self.about)
 
 
@@ -253,36 +253,36 @@ class MessageGrid:
     """Messages of all combinations of two attributes."""
 
     attributes: tuple[str, str]
-    """Names, of rows and of columns."""
+    """Attribute names of rows and of columns."""
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     indices: Ints
-    """The index of the message of each combination, -1 where there is none, (num_rows, num_columns)."""
+    """Message index of each combination, -1 without one, (num_rows, num_columns)."""
     speaker: str
-    """`, speaker 0`, the speaker of all its messages; empty if only one speaks."""
+    """Heading suffix with the speaker of all its messages, `, speaker 0`; empty with a single speaker."""
 
 
 class LanguageView:
-    """A language as people look at it; of a large corpus, messages that are spread evenly.
+    """View of a language; a large corpus is thinned evenly.
 
     Args:
-        corpus: Its messages, with meanings and concepts if they are known.
+        corpus: Messages, with meanings and concepts if known.
     """
 
     def __init__(self, corpus: Corpus) -> None:
         self.all_messages = Corpus(corpus.messages, eos=corpus.eos)
-        """All messages, without their meanings, which need not stay in memory."""
+        """All messages without meanings, which saves memory."""
         self.corpus = _thinned_corpus(corpus)
         content = self.corpus.content()
         self.messages: list[Message] = [tuple(content[index].tolist()) for index in range(len(content))]
 
     def __len__(self) -> int:
-        """Number of messages in view."""
+        """Number of messages in the view."""
         return len(self.messages)
 
     @cached_property
     def speakers(self) -> list[str] | None:
-        """The speaker of each message, or `unknown`; None if only one speaks, or the corpus does not say it."""
+        """Speaker of each message, or `unknown`; None if there is only one, or it is unknown."""
         speakers = speakers_by_message(self.corpus)
         if speakers is None:
             return None
@@ -290,7 +290,7 @@ class LanguageView:
 
     @cached_property
     def colours(self) -> dict[int, str]:
-        """The colour of each symbol: by id if there are as many colours, else of the most used ones."""
+        """Colour of each symbol: by id if there are enough colours, otherwise for the most used symbols."""
         ids, counts = np.unique(self.corpus.content().values, return_counts=True)
         symbols: list[int] = ids.tolist()
         if len(symbols) > len(SYMBOL_COLOURS):
@@ -300,11 +300,11 @@ class LanguageView:
         return dict(zip(symbols, SYMBOL_COLOURS, strict=False))
 
     def name(self, symbol: int) -> str:
-        """A symbol as text."""
+        """Name of a symbol."""
         return message_text(self.corpus, (symbol,))
 
     def concepts(self, index: int) -> list[str]:
-        """The names of the concepts of a message: those of the corpus, or `attribute0=3` of integer meanings."""
+        """Names of the concepts of a message: the corpus's concepts, or `attribute0=3` for integer meanings."""
         corpus = self.corpus
         if corpus.concepts is not None:
             return corpus.concepts_of(index)
@@ -314,12 +314,12 @@ class LanguageView:
         return [f"{corpus.name_of_attribute(place)}={value}" for place, value in enumerate(values)]
 
     def meaning(self, index: int) -> str:
-        """The meaning of a message, see `meaning_text`; empty if it is not known."""
+        """Meaning of a message, see `meaning_text`; empty if unknown."""
         return meaning_text(self.corpus, index) or ""
 
     @property
     def held_out(self) -> str:
-        """The objects of validation rounds, if they were held out of the agents' training, see `held_out_of`."""
+        """Name of the validation objects if they were held out of the training, see `held_out_of`."""
         return held_out_of(_mapping(self.corpus.metadata.get("extra_evaluations")))
 
     def examples(self, number: int) -> list[int]:
@@ -328,7 +328,7 @@ class LanguageView:
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:
-        """The attributes, if every meaning has one value of each; otherwise none."""
+        """Names of the attributes if every meaning has one value of each; otherwise empty."""
         keys = [
             tuple(name.partition("=")[0] if "=" in name else "" for name in self.concepts(index))
             for index in range(len(self))
@@ -337,12 +337,12 @@ class LanguageView:
         return keys[0] if is_regular and all(keys[0]) else ()
 
     def values(self, index: int) -> tuple[str, ...]:
-        """The values of the attributes of a meaning."""
+        """Attribute values of a meaning."""
         return tuple(name.partition("=")[2] for name in self.concepts(index))
 
     @cached_property
     def grid(self) -> MessageGrid | None:
-        """The first speaker's messages by two attributes; None if meanings have not two, or too many values."""
+        """Messages of the first speaker by two attributes; None for other meanings, or too many values."""
         if len(self.attributes) != 2:
             return None
         speakers = self.speakers
@@ -362,7 +362,7 @@ class LanguageView:
         )
 
     def most_used_messages(self, number: int) -> list[Usage]:
-        """The most used messages, most used first; without those that are used once."""
+        """The most used messages, in descending order, without messages used once."""
         counts = Counter(self.messages)
         several = [message for message, count in counts.items() if count > 1]
         wanted = sorted(several, key=lambda message: (-counts[message], message))[:number]
@@ -373,7 +373,7 @@ class LanguageView:
         return [self._usage(message, None, indices) for message, indices in uses.items()]
 
     def most_used_symbols(self, number: int) -> list[Usage]:
-        """The most used symbols by their place in the message, most used first; none if no message has two."""
+        """The most used symbols by position, in descending order; empty if no message has two symbols."""
         if max(map(len, self.messages), default=0) < 2:
             return []
         uses: dict[tuple[int, int], list[int]] = {}
@@ -385,7 +385,7 @@ class LanguageView:
 
     @cached_property
     def _has(self) -> tuple[list[str], NDArray[np.bool_]]:
-        """The names of all concepts, and which messages have each, (num_messages, num_concepts)."""
+        """Names of all concepts, and whether each message has them, (num_messages, num_concepts)."""
         rows = [self.concepts(index) for index in range(len(self))]
         names = {name: None for row in rows for name in row}
         ids = {name: number for number, name in enumerate(names)}
@@ -409,7 +409,7 @@ class LanguageView:
 
 
 def heading(language: LanguageView, path: Path) -> tuple[str, list[str]]:
-    """The title of a language, and up to three lines on how it was learnt and on its sizes.
+    """Title of a language, and up to three lines on its training and its sizes.
 
     Args:
         language: The language.
@@ -437,14 +437,14 @@ def heading(language: LanguageView, path: Path) -> tuple[str, list[str]]:
         f"{counted(len(content), 'message')}, {num_distinct_rows(content):,} distinct; "
         f"{counted(num_symbols, 'symbol')}; mean length {mean:.1f}"
     )
-    some = f"; below: of {len(language):,} of them" if len(language) < len(content) else ""
+    some = f"; {len(language):,} of them below" if len(language) < len(content) else ""
     return printable(title), list(map(printable, [*lines, sizes + some]))
 
 
 def print_language(
     language: LanguageView, title: str, lines: Sequence[str], run: Path | None, form: Form = Form.TEXT
 ) -> None:
-    """Print a language; text has a heading and the learning curve. See `figures.language_page.draw_language`."""
+    """Print a language, in text form with heading and learning curve; figure: `figures.language_page.draw_language`."""
     if form is Form.TEXT:
         console = Console(highlight=False, force_jupyter=False)
         console.print(Text(title, "bold"))
@@ -475,11 +475,11 @@ def print_language(
 
 
 def learning_curve(run: Path, held_out: str = "") -> str:
-    """The accuracy of validation as one line, or another measure of a run that has none.
+    """The validation accuracy over training as one line, or another measure of a run without accuracy.
 
     Args:
         run: The run folder.
-        held_out: The objects of validation, if they were held out of training.
+        held_out: Name of the validation objects if they were held out of the training.
     """
     measure = first_measure(run)
     values = read_log(run, measure).values["valid"]
@@ -492,7 +492,7 @@ def learning_curve(run: Path, held_out: str = "") -> str:
 
 
 def within_their_range(values: Sequence[float]) -> Sequence[float]:
-    """The values on a scale from the least finite one, 0, to the greatest, 1; NaN stays."""
+    """Scale values linearly from 0 (minimum) to 1 (maximum of finite values); NaN stays."""
     array = np.array(values, dtype=np.float64)
     finite = array[np.isfinite(array)]
     if not len(finite):
@@ -502,7 +502,7 @@ def within_their_range(values: Sequence[float]) -> Sequence[float]:
 
 
 def grid_table(language: LanguageView) -> Table:
-    """Messages by two attributes."""
+    """Table of messages by two attributes."""
     grid = language.grid
     assert grid is not None
     first = name_column(grid.attributes[0], f"{grid.attributes[0]}, {grid.attributes[1]}{grid.speaker}")
@@ -517,7 +517,7 @@ def grid_table(language: LanguageView) -> Table:
 
 
 def example_table(language: LanguageView) -> Table:
-    """Example messages with their meanings."""
+    """Table of example messages with their meanings."""
     indices = language.examples(NUM_EXAMPLES)
     heading = f"{len(indices)} of {len(language):,} messages" if len(indices) < len(language) else "messages"
     has_meanings = bool(language.meaning(0)) if len(language) else False
@@ -531,7 +531,7 @@ def example_table(language: LanguageView) -> Table:
 
 
 def used_table(language: LanguageView, heading: str, used: Sequence[Usage]) -> Table:
-    """A list of the most used messages or symbols."""
+    """Table of the most used messages or symbols."""
     rows = [
         row_of(
             tiles(language, usage.symbols, "" if usage.place is None else f"{usage.place}. "),
@@ -545,7 +545,7 @@ def used_table(language: LanguageView, heading: str, used: Sequence[Usage]) -> T
 
 
 def tiles(language: LanguageView, message: Message, before: str = "") -> Cell:
-    """The text of a message after another text, each symbol on its colour if the terminal has colours."""
+    """Cell with the text of a message after `before`, each symbol on its colour if the terminal has colours."""
     if not message:
         return nothing(EMPTY)
     shown, spans, begin = before + message_text(language.corpus, message), [], len(before)
@@ -557,7 +557,6 @@ def tiles(language: LanguageView, message: Message, before: str = "") -> Cell:
 
 
 def _can_print(text: str) -> bool:
-    """Whether standard output has these characters."""
     try:
         text.encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
@@ -566,22 +565,22 @@ def _can_print(text: str) -> bool:
 
 
 def sparkline(values: Iterable[float], ticks: str) -> str:
-    """Values from 0 to 1 as a line of characters, from the lowest to the highest of `ticks`."""
+    """Draw values from 0 to 1 as a line of characters, from the lowest to the highest of `ticks`."""
     return "".join(ticks[min(int(value * len(ticks)), len(ticks) - 1)] for value in values if value == value)
 
 
 def thinned(values: Sequence[float], number: int) -> Iterator[float]:
-    """At most so many of the values, spread evenly, the first and the last among them."""
+    """Yield at most `number` of the values, spread evenly, including the first and the last."""
     for place in np.unique(np.linspace(0, len(values) - 1, num=min(number, len(values))).round().astype(int)):
         yield values[place]
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
-    """A mapping of the metadata, which any program may have written; empty if it is none."""
+    """Mapping in metadata, which any program may have written; empty for another type."""
     return value if isinstance(value, Mapping) else {}
 
 
 def corpus_name(corpus: Corpus) -> str:
-    """The name of a corpus in titles: its run folder or file; `corpus` if it was made in Python."""
+    """Name of a corpus in titles: its run folder or file; `corpus` if it was made in Python."""
     source = Path(str(corpus.metadata.get("source_path", "")))
     return (source.resolve().parent.name if source.name == CORPUS else source.name) or "corpus"

@@ -20,9 +20,9 @@ ROLES: Mapping[str, Role] = {"failed": "bad", "diverged": "bad", "capped": "warn
 """Roles of statuses."""
 UNKNOWN = "not recorded"
 MAX_VALUES = 12
-"""Most values of a setting that are listed."""
+"""Maximum number of values listed for a setting."""
 SHORT_COMMIT = 12
-"""Characters of a commit that are shown."""
+"""Number of characters shown of a commit."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,7 +32,7 @@ class Fact:
     name: str
     value: str
     is_mixed: bool = False
-    """Whether the runs differ in it, though it is no setting that was varied."""
+    """Whether the runs differ in it, although it is not a varied setting."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,24 +40,24 @@ class Overview:
     """Settings, versions and ends of the runs of a page."""
 
     varied: tuple[Fact, ...]
-    """The settings that vary, with all their values."""
+    """Settings that vary, with all their values."""
     facts: tuple[Fact, ...]
     """Versions, device and precision."""
     fixed: tuple[Fact, ...]
-    """The settings that all runs share."""
+    """Settings that all runs share."""
     num_runs: int
     num_failed: int
     num_seeds: int
     failures: tuple[Fact, ...]
-    """The runs that failed, and why."""
+    """Failed runs, with reasons."""
     stopped: tuple[Fact, ...]
-    """The runs that were ended by the clock or by a request, which are not complete."""
+    """Incomplete runs, which were ended by the clock or by a request."""
     num_others: int
-    """Corpora and files of scores that are no runs."""
+    """Number of corpora and scores files."""
 
 
 def overview(sources: Sequence[Source]) -> Overview:
-    """The settings, versions and ends that the sources report."""
+    """Collect the settings, versions and ends of the sources."""
     runs = [source for source in sources if source.is_run]
     keys = list(dict.fromkeys(key for run in runs for key in run.settings))
     known = [run for run in runs if run.config]
@@ -82,7 +82,7 @@ def overview(sources: Sequence[Source]) -> Overview:
             values[NAMES.get(name, name)].append(text[: SHORT_COMMIT if name == "commit" else None])
     if found := [source for source in of_sources if source.is_run]:
         values["precision"] = [shown(run.config.get("training.precision", UNKNOWN)) for run in found]
-    facts = []  # of different values with their counts
+    facts = []  # different values have counts
     for name, texts in values.items() if sources else ():
         counts = Counter(texts).most_common()
         text = ", ".join(f"{value} ({count})" for value, count in counts) if len(counts) > 1 else counts[0][0]
@@ -101,16 +101,16 @@ def overview(sources: Sequence[Source]) -> Overview:
 
 
 def shown(value: Any) -> str:
-    """A value of a setting as text, as YAML has it."""
+    """Format a value of a setting as in YAML."""
     if value is None:
         return "null"
     return str(value).lower() if isinstance(value, bool) else value_text(value)
 
 
 def figure_titles(sources: Iterable[Source]) -> dict[str, str]:
-    """Titles of accuracies in tables by the name of the figure: `accuracy, held-out objects`, `accuracy, seen objects`.
+    """Titles of accuracies in tables, by figure: `accuracy, held-out objects`, `accuracy, seen objects`.
 
-    An accuracy has its name alone if only some of the runs hold out objects.
+    If only some of the runs hold out objects, the title is the figure's name.
 
     Args:
         sources: The runs of the table.
@@ -131,7 +131,7 @@ def failed_runs(sources: Sequence[Source]) -> list[Source]:
 
 
 def failed_runs_table(sources: Sequence[Source]) -> Table:
-    """A row a run: settings, seed, how it ended and why, and its accuracy as far as it came."""
+    """Table with one row per run: settings, seed, end and reason, and the last accuracy."""
     settings = list(dict.fromkeys(key for source in sources for key in source.settings))
     columns = (
         name_column("run"),

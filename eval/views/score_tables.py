@@ -1,7 +1,7 @@
 """The scorecard at a glance: at most 30 lines of 80 columns.
 
-Three lines on the corpus, ten messages with their meanings, and by question a line a score: value, which way is
-better, interval, chance level, and a conclusion in plain words.
+Three lines on the corpus, ten messages with their meanings, and one line per score, by question: value, better
+direction, interval, chance level, and a conclusion in words.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ from ecsuite.tables.cells import (
 from ecsuite.tables.table import Column, Row, Table, name_column, number_column, row_of
 
 MOST_LINES = 12
-"""Most lines of questions and scores; with the other parts they are at most 30."""
+"""Maximum number of lines of questions and scores; the other parts fill up to 30."""
 SHOWN: Mapping[Question, int] = {
     "compositional": 3,
     "concepts": 3,
@@ -49,48 +49,48 @@ SHOWN: Mapping[Question, int] = {
     "shared": 3,
     "other": 12,
 }
-"""Scores that are shown of each question before others have their turn."""
+"""Number of scores shown for each question before other questions get more."""
 WIDTH = 80
-"""Columns that the table takes at most."""
+"""Maximum width of the table in columns."""
 LEAST_WORDS = 16
-"""Fewest characters of a line of a conclusion, whatever the width."""
+"""Minimum width of a conclusion in characters, for any width of the table."""
 ARROWS = {"higher": "↑", "lower": "↓", None: " "}
-"""Which way is better."""
+"""Arrow of the better direction."""
 BASES: Mapping[Basis, str] = {
     "ranks": " by ranks",
     "tail": " by the tail",
     "error": " by the score's error",
     "theory": " by theory",
 }
-"""Methods of p-values in words, see `Chance.p_value`."""
+"""Bases of p-values in words, see `Chance.p_value`."""
 COUNTS = ("segments",)
-"""Details that are counts; means over shuffles of them have decimals."""
+"""Details that are counts; their means over permutations have decimals."""
 DIGITS = 4
 """Decimals of scores and details."""
 MAX_ROWS = 30
-"""Most morphemes in a table."""
+"""Maximum number of morphemes in a table."""
 ROLES: Mapping[str, Role] = {"above chance": "good", "below chance (good)": "good"}
 """Roles of conclusions."""
 _ASCII = str.maketrans({"↑": "^", "↓": "v", "→": ">", "…": "~"})
-_NAME, _VALUE, _INTERVAL, _CHANCE = 22, 8, 16, 7  # columns
+_NAME, _VALUE, _INTERVAL, _CHANCE = 22, 8, 16, 7  # widths
 _SIZE_NAME = 28
 _COLOURS = {"above chance": "green", "below chance (good)": "green"}
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreColumn:
-    """A column of the tables of scores."""
+    """Column of the tables of scores."""
 
     name: str
-    """The name in CSV, in frames and in `score_fields`."""
+    """Name in CSV, in frames and in `score_fields`."""
     heading: str
-    """The heading in all tables."""
+    """Heading in all tables."""
     kind: Literal["name", "number", "p", "text"] = "text"
-    """How cells are written."""
+    """Format of the cells."""
     has_interval: bool = False
     """Whether `NAME_low` and `NAME_high` are the bounds of a 95 % interval."""
     is_shown: bool = True
-    """Whether people see it; CSV and frames have all columns."""
+    """Whether printed tables have the column; CSV and frames have all columns."""
 
 
 SCORE_COLUMNS: Mapping[str, ScoreColumn] = {
@@ -108,17 +108,17 @@ SCORE_COLUMNS: Mapping[str, ScoreColumn] = {
         ScoreColumn("signature", "signature", is_shown=False),
     )
 }
-"""The columns of scores: the plain table and CSV have all of them, the other tables, frames and the HTML page some."""
+"""The columns of scores: the plain table and CSV have all, the other tables, frames and the HTML page some."""
 INTERVAL_HEADING = "95 %"
-"""Heading of the interval of a value in a column of its own."""
+"""Heading of the interval of a value in a separate column."""
 
 
 def score_fields(score: Score, conclusion: Conclusion | None = None) -> dict[str, Any]:
-    """The fields of a score in full precision, by the names of `SCORE_COLUMNS`, with the bounds of intervals.
+    """Fields of a score in full precision, by the names of `SCORE_COLUMNS`, with the bounds of intervals.
 
     Args:
         score: The score, as computed or as read from a file.
-        conclusion: The conclusion on it, if there is one.
+        conclusion: The conclusion on the score; None without one.
     """
     chance, (value_low, value_high) = score.chance, score.ci95 or (None, None)
     fields = {
@@ -142,7 +142,7 @@ def score_fields(score: Score, conclusion: Conclusion | None = None) -> dict[str
 
 
 def score_table(scores: Sequence[Score], conclusions: Sequence[Conclusion]) -> Table:
-    """The table of the scores, with 95 % intervals, and p-values corrected for the number of scores."""
+    """Table of the scores, with 95 % intervals, and p-values corrected for the number of scores."""
     rows = []
     for score, conclusion in zip(scores, conclusions, strict=True):
         fields = score_fields(score, conclusion)
@@ -183,7 +183,7 @@ def _cell(column: ScoreColumn, fields: Mapping[str, Any]) -> Cell:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShortTable:
-    """The short view of a scorecard; a terminal that has no arrows gets ASCII."""
+    """Short view of a scorecard, in ASCII if the terminal has no arrows."""
 
     corpus: Mapping[str, Any]
     """Origin and sizes, see `describe`."""
@@ -208,7 +208,7 @@ class ShortTable:
             line.rstrip()
             try:
                 line.plain.encode(options.encoding)
-            except UnicodeEncodeError:  # as wide, in characters that a terminal has
+            except UnicodeEncodeError:  # ASCII of the same width
                 plain = (
                     line.plain.translate(_ASCII).encode(options.encoding, "replace").decode(options.encoding)
                 )
@@ -216,7 +216,7 @@ class ShortTable:
             yield line
 
     def _title(self) -> list[Text]:
-        """Origin, sizes of messages, sizes of meanings."""
+        """Lines on the origin, the messages and the meanings of the corpus."""
         corpus = self.corpus
         origin = str(corpus.get("source_path", "a corpus made in Python"))
         if "training" in corpus:
@@ -229,7 +229,7 @@ class ShortTable:
         if shortest != longest:
             lengths = f"{shortest:,} to {lengths}"
         eos = "no EOS" if corpus["eos"] is None else f"EOS {corpus['eos']}"
-        how = {"detected": ", detected" if corpus["eos"] is not None else "", "given": ", as asked"}
+        how = {"detected": ", detected" if corpus["eos"] is not None else "", "given": ", as given"}
         eos += how.get(str(corpus.get("eos_source")), "")
         number = counted(corpus["num_messages"], "message")
         messages = (
@@ -259,7 +259,7 @@ class ShortTable:
         ]
 
     def _sample_lines(self, width: int) -> list[Text]:
-        """Speakers if there are several, meanings, and messages; without meanings messages alone."""
+        """Lines with speaker (if several), meaning and message; without meanings only messages."""
         widest = max((cell_len(each.meaning or "") for each in self.samples), default=0)
         messages = max((cell_len(each.message or EMPTY) for each in self.samples), default=0)
         column = min(widest, max(width // 2, width - messages - len("   → ")))
@@ -294,11 +294,13 @@ class ShortTable:
                 reason = next(score.reason for score, conclusion in pairs if conclusion.question == question)
                 lines.append(Text.assemble((heading, "bold"), (f" not measured: {reason}", "dim")))
             elif question == "transfer" and is_whole:
-                lines.append(Text.assemble((heading, "bold"), (" not asked: --metrics +xferbench", "dim")))
+                lines.append(
+                    Text.assemble((heading, "bold"), (" not computed: add --metrics +xferbench", "dim"))
+                )
         return lines
 
     def _chosen(self) -> dict[Question, list[tuple[Score, Conclusion]]]:
-        """The scores that are shown, by question: all if there is room, else the most asked that are defined.
+        """Scores to show, by question: all if they fit, otherwise the most important ones with a value.
 
         Scores that are computed only if they are named come first.
         """
@@ -340,20 +342,20 @@ class ShortTable:
         if number is None:
             return named
         if empty == number:
-            return [*named, "Every message is empty: there is nothing to measure."]
+            return [*named, "Every message is empty, so no score is defined."]
         few = (
             f"{counted(number, 'message')} {'is' if number == 1 else 'are'} few: intervals are wide, and real "
             "differences can be missed."
         )
         named += [
-            f"Attribute {place} (from 0) names each object: no part of a message can stand for it."
+            f"Attribute {place} (from 0) names each object, so no message part can express it."
             for place in self.corpus.get("naming_attributes", [])[:1]
         ]
         drawn = [
-            f"{score.name} is of {most:,} messages, drawn at random."
+            f"{score.name} uses {most:,} messages, drawn at random."
             for score in self.scores
             if score.value is not None
-            and traits_of(score).is_asked_for  # others say it in their signatures alone: the page is short
+            and traits_of(score).is_asked_for  # for others it is only in the signature
             and (most := traits_of(score).most_messages or number) < number
         ]
         partly = [
@@ -363,16 +365,16 @@ class ShortTable:
         ]
         if partly:
             more = f" and {len(partly) - 2} more" if len(partly) > 2 else ""
-            named.append(f"Means of some of the speakers: {', '.join(partly[:2])}{more}.")
+            named.append(f"Means over some of the speakers: {', '.join(partly[:2])}{more}.")
         if self.corpus.get("num_episodes", number) < number:
             named.append("Intervals and chance assume that messages of an episode are independent.")
-        seeds = "Intervals are over messages, not over seeds: for these, score several runs."
+        seeds = "Intervals are over messages, not over seeds: score several runs for these."
         lines = [*named, *drawn, *([few] if number < FEW_MESSAGES else [])]
         return [*lines, seeds] if "training" in self.corpus else lines
 
 
 def trained_text(corpus: Mapping[str, Any]) -> str:
-    """The progress of training in words: `trained 20 of 20 steps, accuracy 80.0%`.
+    """Progress of the training in words: `trained 20 of 20 steps, accuracy 80.0%`.
 
     Args:
         corpus: Description of a corpus whose agents were trained, see `describe`.
@@ -389,7 +391,7 @@ def trained_text(corpus: Mapping[str, Any]) -> str:
 def _height(
     chosen: Mapping[Question, Sequence[Any]], groups: Mapping[Question, Sequence[tuple[Score, Conclusion]]]
 ) -> int:
-    """Lines of the questions and their scores, with the warnings of benchmarks."""
+    """Number of lines of the questions and their scores, with warnings of benchmarks."""
     headings = sum(1 for question in QUESTIONS if chosen.get(question))
     mute = [question for question in groups if SHOWN.get(question) and not chosen.get(question)]
     unasked = "transfer" not in groups
@@ -400,7 +402,7 @@ def _height(
 
 
 def _score_lines(score: Score, conclusion: Conclusion) -> list[Text]:
-    """The line of a score, and one of its options; XferBench has others with references and its limits."""
+    """Line of a score, and one for its options; XferBench has lines for references and limits."""
     arrow = ARROWS[conclusion.direction]
     if conclusion.question == "transfer":
         value = "" if score.value is None else short(score.value)
@@ -433,28 +435,26 @@ def _score_lines(score: Score, conclusion: Conclusion) -> list[Text]:
 
 
 def _row(name: str, value: str, arrow: str, interval: str, chance: str, conclusion: str, style: str) -> Text:
-    """Cells in columns."""
     line = Text(f"{set_cell_size(name, _NAME)}{value:>{_VALUE}} {arrow} ", style)
-    # Of large numbers the columns may be wider, but never without a space between them.
+    # Large numbers may widen the columns, but leave a space between them.
     line.append(f"{interval} {chance:>{max(0, _INTERVAL + _CHANCE - 1 - len(interval))}} ")
     line.append(conclusion, _COLOURS.get(conclusion, ""))
     return line
 
 
 def _cut_end(text: str, width: int) -> str:
-    """The beginning of a text that is longer than the width."""
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
 def _from_the_end(text: str, width: int) -> str:
-    """The end of a text that is longer than the width, as that of a path says most."""
+    """Cut the beginning of a text that is longer than the width, as for a path."""
     return text if len(text) <= width else "…" + text[1 - width :]
 
 
 def full_tables(
     corpus: Mapping[str, Any], scores: Sequence[Score], conclusions: Sequence[Conclusion]
 ) -> list[Table]:
-    """The scorecard in full: a row a score, its details below in dim text, the signatures at the end.
+    """The scorecard in full: one row per score, its details below in dim text, the signatures at the end.
 
     Args:
         corpus: Origin and sizes.
@@ -487,7 +487,7 @@ def full_tables(
             )
         )
         if high and score.value is not None:
-            heading = text("to be read as", shown="  to be read as")
+            heading = text("interpretation", shown="  interpretation")
             rows.append(row_of(score.name, heading, None, None, None, text(high), role="dim"))
         for name, value, *others in (*_details(score), *_chance_level(score, conclusion)):
             rows.append(row_of(score.name, text(name.strip(), shown=name), value, None, *others, role="dim"))
@@ -509,7 +509,7 @@ def _title(corpus: Mapping[str, Any]) -> str:
     if "num_messages" not in corpus:
         return "; ".join(origin)
     eos = "no EOS" if corpus["eos"] is None else f"EOS {corpus['eos']}"
-    eos += {"detected": " (detected)", "given": " (as asked)"}.get(str(corpus.get("eos_source")), "")
+    eos += {"detected": " (detected)", "given": " (as given)"}.get(str(corpus.get("eos_source")), "")
     sizes = (
         f"{counted(corpus['num_messages'], 'message')}, {counted(corpus['num_symbols'], 'symbol')}, "
         f"{corpus['num_distinct_symbols']:,} distinct, {eos}"
@@ -520,7 +520,7 @@ def _title(corpus: Mapping[str, Any]) -> str:
 
 
 def _details(score: Score) -> Iterator[tuple[str, Cell, Cell, Cell]]:
-    """Table cells for the details of a score: name, number, empty, and a word of explanation.
+    """Cells for the details of a score: name, number, empty, and an explanation.
 
     The chance level has its own row, see `_chance_level`.
     """
@@ -538,7 +538,7 @@ def _details(score: Score) -> Iterator[tuple[str, Cell, Cell, Cell]]:
 
 
 def _chance_level(score: Score, conclusion: Conclusion) -> Iterator[tuple[str, Cell, Cell, Cell]]:
-    """Table cells for the chance level, if known: its mean and 95 %, p-value and what that is from, conclusion."""
+    """Cells for the chance level, if known: its mean and 95 % range, p-value and basis, conclusion."""
     chance, value = score.chance, score.value
     if chance is None or value is None:
         return
@@ -561,12 +561,12 @@ def _chance_level(score: Score, conclusion: Conclusion) -> Iterator[tuple[str, C
         text("; ".join([*about, conclusion.word + corrected])),
     )
     if conclusion.adjusted is not None:
-        words = "(value - chance) / (best - chance): 0 as by chance, 1 at the best value"
+        words = "(value - chance) / (best - chance): 0 at chance level, 1 at the best value"
         yield "  adjusted for chance", _number(conclusion.adjusted), nothing(), text(words)
 
 
 def _bounds(bounds: tuple[float, float] | None) -> Cell:
-    """A 95 % interval, of a score or of the null distribution."""
+    """Cell of a 95 % interval, of a score or of the null distribution."""
     if bounds is None:
         return nothing()
     low, high = (decimals(bound, DIGITS) for bound in bounds)
@@ -578,7 +578,7 @@ def _number(value: float | int | bool) -> Cell:
 
 
 def inventory_tables(details: Mapping[str, Any]) -> Iterator[Table]:
-    """The tables in the details of `morphemes`; none for other scores.
+    """Tables in the details of `morphemes`; none for other scores.
 
     Args:
         details: The details of a score.
@@ -598,11 +598,11 @@ def inventory_tables(details: Mapping[str, Any]) -> Iterator[Table]:
             )
             for each in inventory[:MAX_ROWS]
         ]
-        yield Table(columns=columns, rows=rows, title=f"Morphemes in the order of their weight{cut}:")
+        yield Table(columns=columns, rows=rows, title=f"Morphemes by weight{cut}:")
     if details["segmented"]:
         rows = [row_of(each["message"], text(each["meaning"], role="dim")) for each in details["segmented"]]
         yield Table(
             columns=(Column("message"), Column("meaning")),
             rows=rows,
-            title="Messages cut into morphemes [form: meaning], and what they are about:",
+            title="Messages cut into morphemes [form: meaning], and their meanings:",
         )

@@ -1,4 +1,4 @@
-"""The scorecard: selected metrics of one corpus, as a table and as JSON."""
+"""The scorecard: requested metrics of one corpus, as a table and as JSON."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -43,26 +43,26 @@ _PROVENANCE = ("source_path", "source_format", "reading", "where", "sha256", "vo
 """Keys of the metadata that identify a corpus."""
 
 _FEWEST_OBJECTS = 20
-"""Least objects of a corpus with a naming attribute; of fewer, other attributes may have as many values, too."""
+"""Minimum number of objects for naming attributes; with fewer, other attributes may also have as many values."""
 _FIRST_OBJECTS = 1000
-"""Objects of a large corpus that are compared first."""
-_PROGRESS = ("step", "num_steps", "accuracy")  # the last one where the game has one
+"""Number of objects of a large corpus that are compared first."""
+_PROGRESS = ("step", "num_steps", "accuracy")  # accuracy: if the game has one
 """Keys of the metadata about the progress of training."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scorecard(Mapping[str, Score]):
-    """The scores of one corpus: a mapping from their names, in the order of the requested metrics."""
+    """Scores of one corpus: a mapping from their names, in the order of the requested metrics."""
 
     corpus: dict[str, Any]
-    """Origin and sizes of the corpus (the baseline without a corpus has no sizes), JSON-ready."""
+    """Origin and sizes of the corpus, JSON-ready (no sizes for the baseline without a corpus)."""
     scores: tuple[Score, ...]
     """The scores, in the order of the requested metrics."""
     samples: tuple[Example, ...] = ()
-    """Some messages with their meanings."""
+    """Example messages with their meanings."""
 
     def __getitem__(self, name: str) -> Score:
-        """The score of a name, the first if there are several."""
+        """The score with this name, the first if there are several."""
         for score in self.scores:
             if score.name == name:
                 return score
@@ -73,12 +73,12 @@ class Scorecard(Mapping[str, Score]):
         return iter(dict.fromkeys(score.name for score in self.scores))
 
     def __len__(self) -> int:
-        """Number of names."""
+        """Number of distinct names."""
         return len(list(iter(self)))
 
     @property
     def conclusions(self) -> list[Conclusion]:
-        """The conclusion on each score, corrected for the number of all scores."""
+        """Conclusion on each score, corrected for the number of all scores."""
         return conclusions(self.scores, self.corpus.get("num_messages"))
 
     def __str__(self) -> str:
@@ -91,7 +91,7 @@ class Scorecard(Mapping[str, Score]):
         """The full table as text.
 
         Args:
-            width: Columns.
+            width: Number of columns.
         """
         return "\n".join(as_text(table, width=width) for table in self.full_tables())
 
@@ -100,7 +100,7 @@ class Scorecard(Mapping[str, Score]):
         return preformatted(str(self))
 
     def to_frame(self) -> Any:
-        """A row a score, as a `pandas.DataFrame` with name, value, low and high (95 %), reason and signature.
+        """One row per score, as a `pandas.DataFrame` with name, value, low and high (95 %), reason and signature.
 
         Raises:
             ConfigError: If pandas is not installed.
@@ -142,8 +142,8 @@ class Scorecard(Mapping[str, Score]):
         Args:
             out: The file.
             as_json: Whether JSON is printed.
-            form: Text is the short page; other forms have the table of scores.
-            is_full: Whether every score is printed with its details and signature.
+            form: Text is the short page; other forms print the table of scores.
+            is_full: Whether to print every score with its details and signature.
         """
         is_short = form is Form.TEXT and not as_json and not is_full
         if out is not None or not is_short:
@@ -156,15 +156,15 @@ class Scorecard(Mapping[str, Score]):
         Console(force_jupyter=False).print(self.short_table())
 
     def table(self) -> Table:
-        """A row a score: value, interval, chance level, corrected p-value, conclusion; CSV has the signatures."""
+        """Table with one row per score: value, interval, chance level, corrected p-value, conclusion."""
         return score_table(self.scores, self.conclusions)
 
     def full_tables(self) -> list[Table]:
-        """Every score with what it means, its details and its signature, and the morphemes if they are measured."""
+        """Tables of every score with meaning, details and signature, and of morphemes if measured."""
         return full_tables(self.corpus, self.scores, self.conclusions)
 
     def short_table(self) -> ShortTable:
-        """The scorecard at a glance: the corpus, ten messages, and a line a score by question, with its conclusion."""
+        """Short view: the corpus, ten messages, and one line per score, by question, with its conclusion."""
         return ShortTable(
             corpus=self.corpus, scores=self.scores, conclusions=self.conclusions, samples=self.samples
         )
@@ -179,31 +179,31 @@ def score_corpus(
     runner: Runner | None = None,
     num_processes: int = 1,
 ) -> Scorecard:
-    """Run metrics on a corpus.
+    """Compute metrics of a corpus.
 
     Args:
         corpus: The corpus.
-        names: Names of metrics, in the order of the results, see `metric_names`; None: all that train no model.
+        names: Names of metrics, in the order of the results, see `metric_names`; None: the default metrics.
         options: Options of the metrics; None: the defaults.
-        run: The run whose corpus it is, for metrics that ask its agents.
+        run: The run whose corpus it is, for metrics that need its agents.
         runner: Runs jobs of metrics that train models, reports progress, and says when to stop; None: without a cache.
-        num_processes: Most processes that compute metrics, with this one. The others import the main module, so a
-            script needs its `if __name__ == "__main__"` then.
+        num_processes: Maximum number of processes that compute metrics, including this one. The others import the main
+            module, so a script then needs `if __name__ == "__main__"`.
 
     Raises:
-        ValueError: If a name is not that of a metric, or of one that asks the agents of a run, and there is none;
-            nothing is computed then.
+        ValueError: If there is no metric with a name, or a metric needs agents and `run` is None; nothing is computed
+            then.
     """
     metrics = {name: find_metric(name) for name in metric_names(names)}
     own = [name.partition(":")[2] for name in metrics if is_foreign(name.partition(",")[0])]
-    for name in own:  # tables would mix them up
+    for name in own:  # tables would confuse them
         if name in METRIC_OF or own.count(name) > 1:
             other = "a score of ecsuite" if name in METRIC_OF else "another metric"
-            raise ConfigError(f"{name}: {other} is called so, too: expected a name of its own")
+            raise ConfigError(f"{name}: {other} has this name: expected a unique name")
     for name, metric in metrics.items():
         if metric.shared.needs_agents and run is None:
             raise ConfigError(
-                f"metric {name} asks the agents of a run: expected a run folder, as of train-game --out"
+                f"metric {name} needs the agents of a run: expected a run folder, as from train-game --out"
             )
     alone = {name for name, each in metrics.items() if foreign_kinds(name) or each.shared.is_asked_for}
     with corpus_cache(corpus):
@@ -224,15 +224,15 @@ def score_corpus(
 
 
 def describe(corpus: Corpus, num_distinct: int | None = None) -> dict[str, Any]:
-    """Description of a corpus: its provenance if known, its sizes without EOS, and EOS.
+    """Description of a corpus: provenance if known, sizes without EOS, and EOS.
 
     Args:
         corpus: The corpus.
-        num_distinct: The number of different messages, if it is known; to count them takes time in a large corpus.
+        num_distinct: The number of distinct messages, if known; counting takes time in a large corpus.
     """
     if num_distinct is None:
         num_distinct = num_distinct_rows(narrow_content(corpus))
-    num_meanings = None  # before `content`, as both take much memory
+    num_meanings = None  # computed before `content`, as both take much memory
     if corpus.meanings is None or has_attributes(corpus.meanings):
         labels = meaning_labels(corpus)
         num_meanings = None if labels is None else num_labels(labels)
@@ -263,10 +263,10 @@ def describe(corpus: Corpus, num_distinct: int | None = None) -> dict[str, Any]:
 
 
 def training_progress(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The progress of the agents' training, and what its accuracy is about if objects were held out.
+    """Progress of the agents' training, and the objects of its accuracy if objects were held out.
 
     Args:
-        metadata: Metadata of a corpus; checked, as any program may write them.
+        metadata: Metadata of a corpus, which are checked, as any program may have written them.
     """
     known, others = metadata.get("training"), metadata.get("extra_evaluations")
     progress = {key: known[key] for key in _PROGRESS if key in known} if isinstance(known, Mapping) else {}
@@ -278,11 +278,11 @@ def training_progress(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def naming_attributes(corpus: Corpus) -> list[int]:
-    """The attributes that have as many values as there are different objects, by their numbers.
+    """Indices of the attributes with as many values as there are distinct objects.
 
-    No two objects share a value of such an attribute, as of names of files: no part of a message can stand for it, and
-    scores of composition count it as one more attribute that is or is not expressed. There is none in a corpus in which
-    a single attribute varies and its values recur, as these may be kinds of objects.
+    No two objects share a value of such an attribute (e.g. a file name): no part of a message can express it, and
+    scores of composition count it as one more attribute that is or is not expressed. If a single attribute varies and
+    its values recur, there is none, as the values may be kinds of objects.
     """
     if corpus.meanings is None or not has_attributes(corpus.meanings):
         return []
@@ -293,7 +293,7 @@ def naming_attributes(corpus: Corpus) -> list[int]:
         number = len(np.unique(some, axis=0))
         places = [place for place, column in enumerate(some.T) if len(np.unique(column)) == number]
         if not places:
-            return []  # an attribute that identifies objects among all does so among some
+            return []  # identifying attributes also identify a subset
     num_varying = sum((column != column[0]).any() for column in table.T)
     are_kinds = num_varying < 2 and number < len(table)
     return [] if number < _FEWEST_OBJECTS or are_kinds else places

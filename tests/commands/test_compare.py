@@ -81,8 +81,8 @@ def test_compare_any_metric(printed, as_json, tmp_path):
 
 NO_INPUTS = "expected scores of a collection, or XferBench results and --translation FILE, or --paper"
 MISTAKES = {
-    "compare runs/French --metric topsim": "runs/French/results.json: no score topsim in it",
-    "compare runs/French --metric topsim --plot new/a.png": "runs/French/results.json: no score topsim in it",
+    "compare runs/French --metric topsim": "runs/French/results.json: no score topsim",
+    "compare runs/French --metric topsim --plot new/a.png": "runs/French/results.json: no score topsim",
     "compare none --plot new/a.png": "none: no such file or folder of results",
     "compare runs/French --baseline Frensh": "unknown baseline 'Frensh'; did you mean 'French'",
     "compare runs/French --plot new/a.jpg": "new/a.jpg: expected the name of a picture, ending in .svg, .pdf, .png",

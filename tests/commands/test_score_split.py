@@ -74,7 +74,7 @@ def test_a_part_without_scores_is_named(ecsuite):
     corpus = Corpus(messages, meanings=meanings * 3, columns={"turn": np.repeat([1, 2, 3], 16)})
     write_corpus(corpus, "run")
     code, out, _ = ecsuite("score", "run", "--metrics", "topsim", "--by", "turn")
-    assert code == 0 and "turn=3 is not among the sources: topsim: " in out
+    assert code == 0 and "turn=3 is not compared: topsim: " in out
 
 
 def test_parts_are_told_apart_whatever_is_in_their_column(ecsuite):
@@ -157,8 +157,8 @@ def test_scores_say_how_their_corpus_was_read(ecsuite):
     assert json.loads(Path("train.json").read_text())["corpus"]["where"] == ["split=train"]
     for given in (("a.json", "b.json"), ("train.json", "b.json")):
         code, out, err = ecsuite("compare", *given, "--json")
-        assert code == 0 and "can't be drawn from" not in out and "no longer" not in out, out
-        assert " draws from larger corpora" in ecsuite("compare", *given)[1]
+        assert code == 0 and "can't be subsampled" not in out and "no longer" not in out, out
+        assert " subsamples of larger corpora" in ecsuite("compare", *given)[1]
     code, out, _ = ecsuite("compare", "table", "train.json", "b.json", "--json")
     names = [row["settings"]["corpus"] for row in json.loads(out)["rows"]]
     assert code == 0 and names == ["b, split=train", "b"]
@@ -168,7 +168,7 @@ def test_corpora_that_are_read_with_options_are_compared_at_one_size(ecsuite):
     written("a.csv", 40, 1)
     written("b.csv", 60, 2)
     code, out, err = ecsuite("score", "a.csv", "b.csv", *READ, "--where", "split=train")
-    assert code == 0 and " draws from larger corpora" in out and "not comparable" not in out, out + err
+    assert code == 0 and " subsamples of larger corpora" in out and "not comparable" not in out, out + err
 
 
 def test_a_file_of_scores_by_column_is_compared(ecsuite):

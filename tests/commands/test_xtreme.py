@@ -182,7 +182,7 @@ def test_an_interrupted_run_can_be_resumed(xtreme, monkeypatch):
         patch.setattr(transfer, "finetune", interrupted)
         code, out, err = xtreme("corpus.jsonl", "--tasks", "udpos", "--cache", "mine")
     assert code != 0 and out == ""
-    assert "stopped; finished jobs are kept in mine; run the same command to resume" in err
+    assert "stopped; finished jobs are stored in mine; run the same command to resume" in err
     assert xtreme("corpus.jsonl", "--tasks", "udpos", "--cache", "mine")[0] == 0
 
 

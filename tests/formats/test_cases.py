@@ -230,7 +230,7 @@ def test_eos_may_be_said(tmp_path, ecsuite):
         None,
     )
     code, out, _ = ecsuite("score", "a.jsonl", "--metrics", "elcc", "--eos", "0")
-    assert code == 0 and "EOS 0, as asked" in out
+    assert code == 0 and "EOS 0, as given" in out
     code, _, err = ecsuite("score", "a.jsonl", "--eos", "stop")
     assert (code, err) == (2, "--eos stop: expected a symbol such as 0, or none\n")
 

@@ -208,4 +208,4 @@ def test_an_empty_corpus_is_refused_and_empty_messages_are_told(ecsuite, tmp_pat
     assert err == "a.jsonl: its only message is empty: expected a message a line, such as [3, 1, 4]\n"
     (tmp_path / "a.jsonl").write_text("[]\n" * 12)
     code, out, _ = ecsuite("score", "a.jsonl", "--metrics", "elcc,has")
-    assert code == 0 and out.endswith("Every message is empty: there is nothing to measure.\n")
+    assert code == 0 and out.endswith("Every message is empty, so no score is defined.\n")

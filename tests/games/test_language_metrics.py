@@ -130,5 +130,6 @@ def test_metrics_of_agents_are_refused_before_a_play_that_has_none(ecsuite, tmp_
     code, _, err = ecsuite("train-game", "naming", "--metrics", "topsim,rsa", "--out", "run")
     assert (code, err.count("\n")) == (2, 1) and not (tmp_path / "run").exists()
     assert err.startswith(
-        "evaluation.metrics: rsa asks senders and receivers, and play naming has none: expected metrics of a corpus"
+        "evaluation.metrics: rsa needs senders and receivers, which play naming does not have: expected metrics of a "
+        "corpus"
     )

@@ -128,9 +128,9 @@ def test_what_learners_of_a_grammar_said_is_not_of_the_grammar(speakers, origin,
     speaker = speakers[-1]
     assert kind_of({"grammar": "concat", "speaker": speaker}) == (origin if origin != "other" else "corpus")
     said = (
-        f"Its messages are those of {speaker}. What was taught is of the artificial"
+        f"Its messages are from {speaker}. The language taught is the artificial"
         if speaker
-        else " It is of the"
+        else " Its language is the"
     )
     assert said in found.made.replace("\n", " ")
 

@@ -172,5 +172,5 @@ def test_the_permutation_test_counts_permutations():
 def test_a_picture_of_a_study_without_answers_is_refused_in_a_line(sessions, ecsuite, tmp_path, settings):
     study = sessions(**settings)
     code, out, err = ecsuite("people", "report", str(study.database.file.parent), "--plot", "a.svg")
-    assert (code, out) == (2, "") and err == "nothing to draw: there are no values yet\n"
+    assert (code, out) == (2, "") and err == "nothing to draw: expected at least one value\n"
     assert ecsuite("people", "report", str(study.database.file.parent))[0] == 0

@@ -1,4 +1,4 @@
-"""Files of a source: the sources at a path, the corpus of each, and whether files match their checksums."""
+"""Files of a source: the sources at a path, the corpus of each, and checks of files against their checksums."""
 
 import hashlib
 import json
@@ -17,33 +17,33 @@ from ecsuite.games.runs.run_folder import CONFIG, LOG, SCORES, SWEEP, RunFolder
 from ecsuite.runtime.errors import ConfigError, CorpusError, DamagedError, FormatError
 
 SEALED = (METADATA, SCORES, SWEEP)
-"""JSON with a checksum inside."""
+"""JSON files that contain their checksum."""
 NO_CHECKSUM = "it has no checksum"
-"""Reason of a file that another program wrote, or a person."""
+"""Reason for a file that another program or a person wrote."""
 NO_ENTRY = object()
-"""No checksum in the metadata of the folder."""
+"""Value for a file without checksum in the metadata of its folder."""
 
 
 def folder_of(path: Path) -> Path | None:
-    """The folder of a run or a corpus, given as such or by its messages; None if the path has several, or scores.
+    """Folder of a run or a corpus, from its own path or its messages; None if the path has several, or scores.
 
     Raises:
-        ConfigError: If nothing is there.
+        ConfigError: If nothing is at the path.
     """
     if not path.exists():
-        raise ConfigError(f"{path}: no such run, corpus or file of scores")
+        raise ConfigError(f"{path}: no such run, corpus or scores file")
     folder = path if path.is_dir() else path.parent
     is_one = (path.is_dir() or path.name == CORPUS) and has_metadata(folder)
     return folder if is_one else None
 
 
 def has_metadata(folder: Path | None) -> bool:
-    """Whether a folder is that of a run or a corpus."""
+    """Whether a folder is a run or a corpus."""
     return folder is not None and RunFolder(folder).is_run_or_corpus
 
 
 def sources_in(path: Path) -> list[Source]:
-    """The runs, corpora and files of scores at a path.
+    """Read the runs, corpora and scores files at a path.
 
     Raises:
         ConfigError: If there are none, or a file can't be read.
@@ -54,7 +54,7 @@ def sources_in(path: Path) -> list[Source]:
 
 
 def corpus_of(source: Source) -> Path | None:
-    """The corpus of a source: its recorded path, from here or from the file, or one next to the file; None without."""
+    """Path of a source's corpus: the recorded path, relative to here or its file, or next to the file; or None."""
     parent = source.file.parent
     recorded = source.corpus
     paths = [] if recorded is None else [recorded, parent / recorded, parent / recorded.name]
@@ -62,7 +62,7 @@ def corpus_of(source: Source) -> Path | None:
 
 
 def check_files(folder: Path) -> list[CheckedClaim]:
-    """Check the files of a run, corpus or sweep, a row each."""
+    """Check the files of a run, corpus or sweep, one row per file."""
     rows = [_check_file(folder / name) for name in (CONFIG, *SEALED) if (folder / name).is_file()]
     rows += [] if is_damaged(rows) else _check_corpus(folder)
     run = RunFolder(folder)
@@ -71,12 +71,12 @@ def check_files(folder: Path) -> list[CheckedClaim]:
 
 
 def is_damaged(rows: Sequence[CheckedClaim], *names: str) -> bool:
-    """Whether one of these files is damaged; without names, whether any is."""
+    """Whether one of these files is damaged; without names, whether any file is."""
     return any(row.verdict == "damaged" and (not names or row.name in names) for row in rows)
 
 
 def _check_corpus(folder: Path) -> list[CheckedClaim]:
-    """A row a file whose checksum the metadata have, then one of the whole corpus if it can't be read."""
+    """Check each file with a checksum in the metadata, then the whole corpus in case it can't be read."""
     metadata = folder / METADATA
     content: Any = json.loads(metadata.read_bytes()) if metadata.is_file() else {}
     content = content if isinstance(content, Mapping) else {}
@@ -99,14 +99,14 @@ def _check_file(file: Path, checksum: object = NO_ENTRY) -> CheckedClaim:
     """Compare a file with its checksum, and read it.
 
     Args:
-        file: The file; its name says where its checksum is.
-        checksum: Its checksum in the metadata of its folder, if it has one there.
+        file: The file; its name determines where its checksum is.
+        checksum: Its checksum in the metadata of its folder, if there is one.
     """
     reason = ""
     try:
         if checksum is not NO_ENTRY:
             if not file.is_file():
-                raise DamagedError("it is not there")
+                raise DamagedError("it is missing")
             with file.open("rb") as opened:
                 if hashlib.file_digest(opened, "sha256").hexdigest() != checksum:
                     raise DamagedError("damaged or edited since it was written")
@@ -125,7 +125,7 @@ def _check_file(file: Path, checksum: object = NO_ENTRY) -> CheckedClaim:
             run = RunFolder(file.parent)
             run.check_log()
             if not run.checkpoints:
-                reason = "its checksum is in a checkpoint, of which there is none"
+                reason = "its checksum would be in a checkpoint, but there is none"
         elif file.name == CORPUS:
             read_corpus(file.parent)
         else:

@@ -1,4 +1,4 @@
-"""Outcomes of a verification: the comparison of claimed and computed values, claim by claim, and its tables."""
+"""Outcome of a verification: claimed values compared with computed values, claim by claim, and its tables."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import torch
 
 Agreement = Literal["identical", "agrees", "differs", "damaged", "unverifiable", "not verified"]
-"""Equal to the last bit; equal within the tolerance; neither; a file does not have its checksum; it can't be computed
-again, for the given reason; it was left out because it takes long, or nothing is known to compare it with."""
+"""identical: equal bits; agrees: equal within the tolerance; differs: neither; damaged: a file does not match its
+checksum; unverifiable: can't be computed again, with a reason; not verified: takes too long, or has no reference."""
 ClaimKind = Literal["file", "corpus", "evaluation", "score"]
 """Subject of a claim: the bytes of a file, a corpus, figures of agents, scores of a language."""
 ROLES: dict[Agreement, Role] = {
@@ -28,48 +28,48 @@ ROLES: dict[Agreement, Role] = {
 DAMAGED, DIFFERS = 3, 1
 """Exit codes: a file is damaged; a claim does not hold, or can't be verified."""
 PLACES = 4
-"""Digits of a value."""
+"""Significant digits of a value."""
 LEAST = 0.1
-"""Smallest magnitude of which a relative tolerance is a share."""
+"""Minimum magnitude to which a relative tolerance refers."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckedClaim:
-    """A claim compared with what was computed again: a row of the table."""
+    """Claim compared with its recomputed value: a row of the table."""
 
     kind: ClaimKind
-    """Its subject."""
+    """Subject of the claim."""
     name: str
     """Name of the file, figure or score."""
     verdict: Agreement
     """Whether it agrees."""
     claimed: Any = None
-    """The claimed value; None of a file, and where it is undefined."""
+    """The claimed value; None for a file, or if undefined."""
     here: Any = None
-    """The value that was computed here; None where none was, or it is undefined."""
+    """The computed value; None if not computed or undefined."""
     difference: float | None = None
-    """The second less the first, of numbers."""
+    """Computed minus claimed value, for numbers."""
     bound: float | None = None
-    """Largest difference that agrees, 0 where bits must be equal; None of values that are no numbers."""
+    """Maximum difference that agrees, 0 if bits must be equal; None for values that are not numbers."""
     reason: str = ""
-    """Further differences, their cause, or why it was not computed."""
+    """Further differences and their cause, or why it was not computed."""
     signature: str | None = None
     """The signature of a score."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tolerance:
-    """Largest distance of a value from the claimed one."""
+    """Maximum distance of a value from the claimed value."""
 
     share: float = 0.0
     """Share of the larger of both values; 0: bits must be equal."""
     least: float = LEAST
-    """Smallest magnitude of which it is a share."""
+    """Minimum magnitude to which the share refers."""
     interval: tuple[float, float] | None = None
-    """The claimed interval, within which a value may lie; None: the share decides."""
+    """The claimed interval, within which a value agrees; None: use `share`."""
 
     def allowed(self, claimed: float, here: float) -> float:
-        """Largest difference that agrees."""
+        """Maximum difference that agrees."""
         if self.interval is not None:
             low, high = self.interval
             return high - claimed if here > claimed else claimed - low
@@ -77,7 +77,7 @@ class Tolerance:
 
 
 EXACT = Tolerance()
-"""Equality to the last bit."""
+"""Tolerance that requires equal bits."""
 
 
 def compare_values(
@@ -92,18 +92,19 @@ def compare_values(
     signature: str | None = None,
     has_signature: bool = True,
 ) -> CheckedClaim:
-    """Compare a claimed value with the one that was computed here.
+    """Compare a claimed value with the value that was computed here.
 
     Args:
         kind: The subject.
-        name: Its name.
+        name: Name of the claim.
         claimed: The claimed value; None: undefined.
-        here: The value computed here.
-        tolerance: Largest difference that agrees.
-        why: Differences of the platform, as the reason where values are not identical.
+        here: The computed value.
+        tolerance: Maximum difference that agrees.
+        why: Differences of the platform, given as reason if values are not identical.
         also: Further differences, with which the claim does not agree.
         signature: The claimed signature of a score.
-        has_signature: Whether the score here has that, without which equal values agree and are not identical.
+        has_signature: Whether the computed score has this signature; otherwise equal values agree, but are not
+            identical.
     """
     difference, allowed = None, None
     if is_number(claimed) and is_number(here):
@@ -130,26 +131,26 @@ def compare_values(
 def compare_mappings(
     kind: ClaimKind, subject: str, claimed: Mapping[str, Any], here: Mapping[str, Any]
 ) -> list[CheckedClaim]:
-    """Compare two mappings key by key in one row, the number of equal values; none if they share no key."""
+    """Compare two mappings key by key in one row, as the number of equal values; no row if they share no key."""
     names = [name for name in claimed if name in here]
     different = [
         [name, *(f"{value:g}" if is_number(value) else shown(value) for value in (claimed[name], here[name]))]
         for name in names
         if claimed[name] != here[name]
     ]
-    also = "; ".join(f"{name} {one} there, {other} here" for name, one, other in different)
+    also = "; ".join(f"{name} {one} claimed, {other} here" for name, one, other in different)
     number = len(names) - len(different)
     return [compare_values(kind, subject, len(names), number, also=also)] if names else []
 
 
 def differing_paths(claimed: Any, here: Any, tolerance: Tolerance, path: str = "") -> Iterator[str]:
-    """Paths at which JSON differs from the claimed JSON by more than a tolerance; keys without a claim do not count.
+    """Paths at which JSON differs from the claimed JSON by more than a tolerance; keys without a claim are ignored.
 
     Args:
         claimed: The claimed JSON.
         here: The JSON computed here.
-        tolerance: Largest difference of two numbers that agrees.
-        path: Path of both.
+        tolerance: Maximum difference of two numbers that agrees.
+        path: Path of both values.
     """
     if isinstance(claimed, Mapping) and isinstance(here, Mapping):
         for key, value in claimed.items():
@@ -169,7 +170,7 @@ def differing_paths(claimed: Any, here: Any, tolerance: Tolerance, path: str = "
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Platform:
-    """Hardware, versions and precision with which agents are asked, compared with those of their training."""
+    """Hardware, versions and precision of this verification, compared with those of the training."""
 
     device: "torch.device"
     """Device of this verification."""
@@ -178,29 +179,29 @@ class Platform:
     num_threads: int
     """Threads of this verification."""
     recorded: Mapping[str, Any]
-    """Versions and hardware in the metadata of the run; empty where it has none."""
+    """Versions and hardware in the metadata of the run; empty if not recorded."""
     current: Mapping[str, Any]
     """Versions and hardware of this verification."""
     changes: tuple[str, ...]
-    """Differences, such as `device: cuda there, cpu here`."""
+    """Differences, such as `device: cuda in the run, cpu here`."""
     tolerance: Tolerance
-    """Tolerance of figures of agents: bits are equal on the recorded platform."""
+    """Tolerance of figures of agents: equal bits on the recorded platform."""
     reason: str
-    """The differences in short, for the reason of a row."""
+    """Summary of the differences, as the reason of a row."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VerifiedSource:
-    """A run or a corpus with its checked claims."""
+    """Run or corpus with its checked claims."""
 
     name: str
-    """Its name: settings and seed of the run of a sweep."""
+    """Name; for a run of a sweep, its settings and seed."""
     rows: tuple[CheckedClaim, ...] = ()
-    """Its claims."""
+    """Checked claims."""
     seed: int | None = None
-    """The seed of the run of a sweep."""
+    """Seed of a run of a sweep."""
     failure: str | None = None
-    """Why the run failed, which therefore claims nothing; None if it did not."""
+    """Reason why the run failed, which therefore has no claims; None if it did not."""
     platform: Platform | None = None
     """Platforms of its training and of this verification; None without agents."""
 
@@ -211,19 +212,19 @@ class VerifiedSource:
 
     @property
     def exit_code(self) -> int:
-        """0: all agrees; 1: something differs, or can't be verified; 3: a file is damaged."""
+        """Exit code: 0: all agrees; 1: something differs, or can't be verified; 3: a file is damaged."""
         counts = self.counts
         return DAMAGED if counts["damaged"] else DIFFERS if counts["differs"] or counts["unverifiable"] else 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Verification:
-    """The outcome of a verification; it prints as the command's table."""
+    """Outcome of a verification, which prints as the command's table."""
 
     place: str
-    """The paths that were verified."""
+    """The verified paths."""
     sources: tuple[VerifiedSource, ...]
-    """Its runs and corpora."""
+    """The verified runs and corpora."""
 
     @property
     def rows(self) -> list[CheckedClaim]:
@@ -232,12 +233,12 @@ class Verification:
 
     @property
     def agrees(self) -> bool:
-        """Whether everything that was computed agrees, and nothing that was asked for could not be."""
+        """Whether all claims agree, except those that were left out."""
         return self.exit_code == 0
 
     @property
     def exit_code(self) -> int:
-        """The code with which the command ends, see `VerifiedSource.exit_code`."""
+        """Exit code of the command, see `VerifiedSource.exit_code`."""
         return max((each.exit_code for each in self.sources), default=0)
 
     def __str__(self) -> str:
@@ -272,7 +273,7 @@ class Verification:
         }
 
     def to_frame(self) -> Any:
-        """A row a claim, as a `pandas.DataFrame`.
+        """One row per claim, as a `pandas.DataFrame`.
 
         Raises:
             ConfigError: If pandas is not installed.
@@ -280,7 +281,7 @@ class Verification:
         return as_frame([{"source": each.name, **asdict(row)} for each in self.sources for row in each.rows])
 
     def report(self) -> Report:
-        """The table of the claims of one source; of several, a row a source and a row a claim that does not agree."""
+        """Table of the claims of one source; for several, a row per source and a row per claim that does not agree."""
         is_one = len(self.sources) == 1
         rows = [
             (each.name, row)
@@ -297,16 +298,16 @@ class Verification:
         """Differences of the platforms, and the number of claims by verdict."""
         platforms = [each.platform for each in self.sources if each.platform is not None]
         if changes := dict.fromkeys(change for each in platforms for change in each.changes):
-            yield f"Otherwise than where it was trained: {'; '.join(changes)}"
+            yield f"Differences from the platform of the training: {'; '.join(changes)}"
         if share := max((each.tolerance.share for each in platforms), default=0):
             yield (
-                f"Agents then agree within {share:.1%} of a figure; with the same machine, versions, threads "
-                "and precision, to the last bit"
+                f"Figures of agents then agree within {share:.1%}; with the same machine, versions, threads "
+                "and precision, they are bit-identical"
             )
         counts = Counter(row.verdict for row in self.rows)
         parts = [f"{counts[verdict]:,} {verdict}" for verdict in ROLES if counts[verdict]]
         if failed := sum(each.failure is not None for each in self.sources):
-            parts.append(f"{failed:,} failed {'run' if failed == 1 else 'runs'}, which claim nothing")
+            parts.append(f"{failed:,} failed {'run' if failed == 1 else 'runs'}, without claims")
         yield f"{self.place}: {', '.join(parts)}"
 
 
@@ -330,7 +331,7 @@ def _summary(sources: Sequence[VerifiedSource]) -> Table:
 
 
 def _claims_table(rows: Sequence[tuple[str, CheckedClaim]], *, has_names: bool) -> Table:
-    """A row a claim, with the name of its source where there are several."""
+    """Table of claims, with the name of the source if there are several."""
     columns = (
         Column("source", is_key=True, merges=True, is_shown=has_names),
         Column("verdict"),
@@ -360,7 +361,7 @@ def _claims_table(rows: Sequence[tuple[str, CheckedClaim]], *, has_names: bool) 
 
 
 def _value(value: Any, kind: ClaimKind) -> Cell:
-    """A value: undefined ones have a mark, files have none."""
+    """Cell of a value: an undefined value has a mark, a file none."""
     if is_number(value):
         return Cell(value=value, lines=(f"{value:,}" if isinstance(value, int) else f"{value:.{PLACES}g}",))
     return text(value) if value is not None else nothing("" if kind == "file" else UNDEFINED)

@@ -56,56 +56,56 @@ if TYPE_CHECKING:
     from ecsuite.games.runs.run import Run
 
 SHARE = 1e-6
-"""Relative tolerance of a score of the same messages: other processors and versions of numpy add in another order.
-Files of scores do not say where they were computed, so that equal bits are not required."""
+"""Relative tolerance of scores of the same messages: other processors and numpy versions sum in another order. Scores
+files do not record where they were computed, so equal bits are not required."""
 TRAINED_SHARE = 0.02
 """Relative tolerance of a score that trains models and has no interval."""
 SHOWN = 3
-"""Most names of differing details in a reason."""
+"""Maximum number of differing details that a reason names."""
 CONCLUDED = ("conclusion", "p_holm", "adjusted")
-"""Keys of the conclusion on a score among the others of its file."""
+"""Keys in a file for the conclusion on a score."""
 PARTS = ("ci95", "chance", "details")
-"""Parts of a score that are verified together with its value."""
-OWN = "no metric of ecsuite gives it: --metrics ./mine.py:my_metric names the file of one of your own"
-"""Why a score of a metric that is not ours is not computed."""
+"""Parts of a score that are verified in addition to its value."""
+OWN = "not a score of ecsuite: name the file of your own metric with --metrics ./mine.py:my_metric"
+"""Reason why a score of a user's own metric is not computed."""
 MAX_SEEDS = 10_000
-"""Most seeds of a score of XferBench."""
+"""Maximum number of seeds of an XferBench score."""
 VERSION = "v"
-"""The key of a metric's version in a signature."""
+"""Key of a metric's version in a signature."""
 AGENT_SHARES = {"fp32": 0.001, "tf32": 0.02, "bf16": 0.02}
-"""Relative tolerance of figures of agents between machines, by precision: sums are rounded otherwise, which changes the
-answer of rounds in which two answers are nearly as good."""
+"""Relative tolerance of figures of agents between machines, by precision: other rounding changes the answers in rounds
+where two answers are almost equally good."""
 COMPARED = ("device", "hardware", "num_threads", "precision", "torch", "numpy", "ecsuite", "commit", "python")
 """Properties of a platform that can change figures, in the order of the output."""
 CHANCE = "chance level of "
 """Prefix of the name of a claimed chance level."""
 LANGUAGE = "metrics."
-"""Prefix of the name of a score that was measured at the end of the training."""
+"""Prefix of the name of a score measured at the end of the training."""
 REQUESTED = ("limit", "interrupt", "preempted", "pruned")
-"""Reasons for which a training ends at any step but the last."""
+"""Reasons for which a training may end before its last step."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VerifyOptions:
-    """Scope of a verification, and how it is computed."""
+    """Scope and options of a verification."""
 
     is_all: bool = False
-    """Whether also scores that train models are computed again."""
+    """Whether scores that train models are also computed again."""
     own: tuple[str, ...] = ()
-    """Metrics of a user's own among the claimed scores, `./mine.py:my_metric`."""
+    """A user's own metrics among the claimed scores, `./mine.py:my_metric`."""
     targets: Path | None = None
-    """The folder of target texts of XferBench; None: those of its preset."""
+    """Folder of target texts of XferBench; None: the texts of its preset."""
     device: str = "auto"
-    """Device of agents and of metrics that train; auto: that of the training of the agents, if this machine has it."""
+    """Device of agents and of metrics that train; auto: the device of the agents' training, if this machine has it."""
     trust_code: bool = False
-    """Whether the foreign parts of runs are imported."""
+    """Whether foreign parts of runs are imported."""
     runner: Runner = field(default_factory=Runner)
-    """Trains models, and reports the progress; stored results are not read."""
+    """Trains models, and reports progress; stored results are not read."""
     note: Callable[[str], None] = ignore
     """Called with each message about files."""
 
     def __post_init__(self) -> None:
-        """Check the device, the folder of texts, and that metrics of a user's own are named by their files.
+        """Validate the device, the folder of texts, and that own metrics are named by their files.
 
         Raises:
             ConfigError: If one is not valid.
@@ -116,18 +116,18 @@ class VerifyOptions:
         for name in self.own:
             if not own_code.is_foreign(name):
                 raise ConfigError(
-                    f"metrics: expected ./mine.py:my_metric, one of your own, got {shown(name)}; those of ecsuite are "
-                    "computed again in any case"
+                    f"metrics: expected your own metric, ./mine.py:my_metric, got {shown(name)}; those of ecsuite are "
+                    "always computed again"
                 )
 
     @property
     def without_progress(self) -> Self:
-        """Options for one of several sources, whose own progress is not reported."""
+        """Options for one of several sources, without its own progress reports."""
         return replace(self, runner=replace(self.runner, progress=no_progress))
 
 
 def platform_of(metadata: Mapping[str, Any], precision: str, device: str) -> Platform:
-    """The platform on which the agents of a run are asked: the recorded one, as far as this machine allows.
+    """Platform of the verification: the recorded one, as far as this machine allows.
 
     Args:
         metadata: Metadata of the run.
@@ -135,7 +135,7 @@ def platform_of(metadata: Mapping[str, Any], precision: str, device: str) -> Pla
         device: auto, cpu, cuda or mps.
 
     Raises:
-        ConfigError: If this machine does not have the device.
+        ConfigError: If this machine lacks the device.
     """
     recorded = metadata.get("versions")
     recorded = dict(recorded) if isinstance(recorded, Mapping) else {}
@@ -147,7 +147,7 @@ def platform_of(metadata: Mapping[str, Any], precision: str, device: str) -> Pla
     chosen = choose_device(device)
     try:
         used = choose_precision(precision, chosen)
-    except ConfigError:  # tf32, which only CUDA has
+    except ConfigError:  # tf32 needs CUDA
         used = "fp32"
     threads = recorded.get("num_threads")
     if not isinstance(threads, int) or not 0 < threads <= (os.cpu_count() or 1):
@@ -156,7 +156,7 @@ def platform_of(metadata: Mapping[str, Any], precision: str, device: str) -> Pla
     recorded |= {"precision": precision} if recorded else {}
     changed = {
         "threads" if key == "num_threads" else key: [
-            text[:12] if len(text) == 40 and text.isalnum() else text  # of a commit its beginning
+            text[:12] if len(text) == 40 and text.isalnum() else text  # a commit is abbreviated
             for text in (str(recorded[key]), str(current[key]))
         ]
         for key in COMPARED
@@ -165,7 +165,7 @@ def platform_of(metadata: Mapping[str, Any], precision: str, device: str) -> Pla
     is_same = bool(recorded) and not changed
     precisions = (used, str(recorded.get("precision", used)))
     reason = (
-        "same machine, versions, threads and precision" if is_same else "the run does not say where it was"
+        "same machine, versions, threads and precision" if is_same else "the run has no record of its machine"
     )
     return Platform(
         device=chosen,
@@ -173,9 +173,9 @@ def platform_of(metadata: Mapping[str, Any], precision: str, device: str) -> Pla
         num_threads=threads,
         recorded=recorded,
         current=current,
-        changes=tuple(f"{key}: {one} there, {other} here" for key, (one, other) in changed.items()),
+        changes=tuple(f"{key}: {one} in the run, {other} here" for key, (one, other) in changed.items()),
         tolerance=EXACT if is_same else Tolerance(share=max(AGENT_SHARES[each] for each in precisions)),
-        reason=f"other {', '.join(changed)}" if changed else reason,
+        reason=f"different {', '.join(changed)}" if changed else reason,
     )
 
 
@@ -187,24 +187,24 @@ def check_agents(
     platform: Platform,
     corpus: Corpus | None,
 ) -> Iterator[CheckedClaim]:
-    """Evaluate the restored agents of a run: a row a figure of the last evaluation, and one of the corpus.
+    """Evaluate the restored agents of a run: one row per figure of the last evaluation, and one for the corpus.
 
     Args:
         folder: The run folder.
         experiment: Its config.
         metadata: Its metadata, with claims.
         records: The claimed measures.
-        platform: Where the agents are asked.
+        platform: The platform of the verification.
         corpus: Their claimed corpus; None: it can't be read.
 
     Raises:
-        ConfigError: If weights, data files or parts are not there.
+        ConfigError: If weights, data files or parts are missing.
         DamagedError: If weights can't be read, or do not fit the config.
     """
     with fixed_threads(platform.num_threads):
         check_data(experiment)
         play = make_play(with_training(experiment, precision=platform.precision), platform.device)
-        is_known = not play.steps_before  # how long agents are taught is known when they were
+        is_known = not play.steps_before  # the length of a teaching phase is known after it
         if is_known:
             yield from _check_ending(folder, play, metadata["training"])
         _restore(play, folder, metadata["training"])
@@ -235,7 +235,7 @@ def check_agents(
         for name, value in _mapping(metadata.get(METRICS)).items()
     ]
     for name, value, here in figures:
-        also = "" if here is None or is_number(here) else "it is no number here"
+        also = "" if here is None or is_number(here) else "it is not a number here"
         yield compare_values(
             "evaluation", name, value, here, platform.tolerance, why=platform.reason, also=also
         )
@@ -244,14 +244,14 @@ def check_agents(
 
 
 def _restore(play: Play, folder: Path, training: Mapping[str, Any]) -> None:
-    """Give a play the weights to which the figures of a run belong: its best ones, or its last ones."""
+    """Restore the weights that the figures of a run belong to: the best ones, or the last ones."""
     best = training.get("best_step")
     run = RunFolder(folder)
     last = run.checkpoint(training["step"] if best is None else best)
     files = [last] if best is None else [run.best_state(best), last]
     file = next((each for each in files if each.is_file()), None)
     if file is None:
-        raise ConfigError(f"the agents can't be asked: {files[0].name} is not there")
+        raise ConfigError(f"the agents can't be restored: {files[0].name} is missing")
     tensors = read_tensors(file)[0]
     try:
         play.restore(weights_in(tensors) if file == last else tensors)
@@ -265,7 +265,7 @@ def _check_ending(folder: Path, play: Play, claimed: Mapping[str, Any]) -> list[
 
     Args:
         folder: The run folder.
-        play: Its play, as far as its steps are known.
+        play: Its play, with as many steps as are known.
         claimed: The training section of the metadata.
     """
     step, settings = claimed.get("step"), play.experiment.training
@@ -288,10 +288,10 @@ def _check_ending(folder: Path, play: Play, claimed: Mapping[str, Any]) -> list[
 
 
 def _check_messages(claimed: Corpus, spoken: Corpus, platform: Platform) -> CheckedClaim:
-    """Compare a corpus with the messages of the agents here: the number of equal messages."""
+    """Compare a corpus with the messages of the restored agents: the number of equal messages."""
     number, number_here = len(claimed.messages), len(spoken.messages)
     if number_here != number:
-        also = f"{number_here:,} messages are said here"
+        also = f"the agents here give {number_here:,} messages"
         return compare_values("corpus", "messages", number, number_here, platform.tolerance, also=also)
     same = sum(np.array_equal(claimed.messages[row], spoken.messages[row]) for row in range(number))
     names = ("symbol_names", "attribute_names", "concept_names")
@@ -301,12 +301,12 @@ def _check_messages(claimed: Corpus, spoken: Corpus, platform: Platform) -> Chec
     elif any((getattr(claimed, name) or ()) != (getattr(spoken, name) or ()) for name in names):
         also = "their names differ"
     return compare_values(
-        "corpus", "messages said again", number, same, platform.tolerance, why=platform.reason, also=also
+        "corpus", "reproduced messages", number, same, platform.tolerance, why=platform.reason, also=also
     )
 
 
 def have_equal_meanings(one: Corpus, other: Corpus) -> bool:
-    """Whether the meanings of two corpora are equal: names exactly, numbers but for rounding."""
+    """Whether the meanings of two corpora are equal: names exactly, numbers up to rounding."""
     first, second = one.meanings, other.meanings
     if first is None or second is None:
         return first is second
@@ -327,13 +327,13 @@ def check_scores(
     run: "Run | None" = None,
     agents: Tolerance = EXACT,
 ) -> Iterator[CheckedClaim]:
-    """Compute the claimed scores of a corpus again, a row each.
+    """Compute the claimed scores of a corpus again, one row per score.
 
     Args:
         corpus: The messages.
         records: The claimed scores.
-        options: Which scores are computed again.
-        run: The run of the messages, for metrics that ask agents; None: no run.
+        options: Selects the scores to compute again.
+        run: The run of the messages, for metrics that need agents; None: no run.
         agents: Tolerance of scores of agents.
     """
     metrics = [metric_of(record, options) for record in records]
@@ -356,9 +356,9 @@ def check_scores(
         if metric is None:
             reason = OWN
         elif find_metric(metric).shared.trains and not options.is_all:
-            verdict, reason = "not verified", "trains models, which takes long: --all"
+            verdict, reason = "not verified", "trains models, which takes long; add --all to compute it"
         else:
-            reason = failed.get(metric, "no metric gives such a score here")
+            reason = failed.get(metric, "no metric of this version has this score")
         yield CheckedClaim(
             kind="score",
             name=record.name,
@@ -370,12 +370,12 @@ def check_scores(
 
 
 def metric_of(record: Score, options: VerifyOptions) -> str | None:
-    """The metric that gives a score, with its options; None of a metric that is none of ours."""
+    """Metric of a score, with its options; None for a user's own metric."""
     name, comma, own = record.name.partition(",")
     known = METRIC_OF.get(name)
     if known is None or not record.signature:
         return None
-    if known == XFERBENCH:  # its options are in its signature
+    if known == XFERBENCH:  # the options are in the signature
         fields = signature_fields(record.signature)
         first, *further = (
             int(each) if each.isdecimal() else 0 for each in fields.get("seeds", "0").split("-")
@@ -388,7 +388,7 @@ def metric_of(record: Score, options: VerifyOptions) -> str | None:
 
 
 def options_of(record: Score, options: VerifyOptions) -> Options:
-    """The options with which a score was computed, from its signature and its chance level."""
+    """Options with which a score was computed, from its signature and its chance level."""
     fields, chance = signature_fields(record.signature), record.chance
     drawn_with = 0 if chance is None else chance.seed or 0
     seeds = str(fields.get("seeds", fields.get("seed", drawn_with)))
@@ -409,7 +409,7 @@ def _compute(
     run: "Run | None",
     failed: dict[str, str],
 ) -> list[Score]:
-    """Compute the scores of metrics; reasons why one can't be computed go into `failed`."""
+    """Compute the scores of metrics; reasons for metrics that can't be computed go into `failed`."""
     traits = {name: find_metric(name).shared for name in names}
     others = [name for name in names if not traits[name].needs_agents]
     asking = [name for name in names if traits[name].needs_agents or (traits[name].asks_agents and run)]
@@ -425,7 +425,7 @@ def _compute(
 
 
 def _match(record: Score, scores: Sequence[Score]) -> Score | None:
-    """The score of equal signature, otherwise of equal name."""
+    """The score with equal signature, otherwise with equal name."""
     name = record.name.partition(",")[0]
     equal = [
         each for each in scores if (each.name.partition(",")[0], each.signature) == (name, record.signature)
@@ -434,9 +434,9 @@ def _match(record: Score, scores: Sequence[Score]) -> Score | None:
 
 
 def _wrong_conclusions(record: Score, score: Score, number: int, num_messages: int) -> list[str]:
-    """Conclusions of a file on a score that do not follow from it.
+    """Keys of conclusions in a file that do not follow from the score.
 
-    A file keeps scores of several tables, so that the p-value was corrected for at most all of them.
+    A file stores scores of several tables, so the p-value was corrected for at most all of them.
     """
     claimed = {key: record.stored[key] for key in CONCLUDED if key in record.stored}
     p = p_value(score)
@@ -454,13 +454,13 @@ def _wrong_conclusions(record: Score, score: Score, number: int, num_messages: i
 
 
 def _check_score(record: Score, score: Score, agents: Tolerance, conclusions: Sequence[str]) -> CheckedClaim:
-    """Compare a claimed score with that computed here: value, interval, chance level, details, signature.
+    """Compare a claimed score with the computed one: value, interval, chance level, details, signature.
 
     Args:
         record: The claimed score.
         score: The score computed here.
         agents: Tolerance of scores of agents.
-        conclusions: Wrong conclusions of its file.
+        conclusions: Keys of wrong conclusions in the file.
     """
     name = score.name.partition(",")[0]
     traits = find_metric(METRIC_OF[name]).shared if name in METRIC_OF else None
@@ -475,19 +475,19 @@ def _check_score(record: Score, score: Score, agents: Tolerance, conclusions: Se
     others = [
         path for part in PARTS for path in differing_paths(claim.get(part), here[part], tolerance, part)
     ]
-    if not others and traits is not None and not traits.trains:  # else another value has other conclusions
+    if not others and traits is not None and not traits.trains:  # another value would have other conclusions
         others += conclusions
     more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
     changed = {
-        key: f"{'metric version' if key == VERSION else key} {claimed_fields.get(key, 'none')} there, "
+        key: f"{'metric version' if key == VERSION else key} {claimed_fields.get(key, 'none')} claimed, "
         f"{fields.get(key, 'none')} here"
         for key in {**claimed_fields, **fields}
         if claimed_fields.get(key) != fields.get(key)
     }
     changes = "; ".join(changed.values())
-    is_other = any(key != VERSION for key in changed)  # then it is not the score that is claimed
-    also = [f"{', '.join(others[:SHOWN])}{more}: not as claimed"] if others else []
-    also += [f"other signature: {changes}"] if is_other else []
+    is_other = any(key != VERSION for key in changed)  # then it is another score than claimed
+    also = [f"{', '.join(others[:SHOWN])}{more}: different from the claim"] if others else []
+    also += [f"different signature: {changes}"] if is_other else []
     return compare_values(
         "score",
         record.name,

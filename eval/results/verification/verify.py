@@ -1,4 +1,4 @@
-"""Verify a source: a run, a corpus, a file of scores, a sweep or a collection; or plan that, with its expected time."""
+"""Verify a source (run, corpus, scores file, sweep or collection), or plan a verification with its expected time."""
 
 import json
 import time
@@ -59,26 +59,26 @@ from ecsuite.tables.cells import count, nothing, text
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 SIZES = ("num_messages", "num_empty", "num_symbols", "num_distinct_symbols")
-"""Sizes in the metadata of a corpus that are checked."""
-OTHERS = "not the messages that were scored"
-"""Reason of scores whose corpus has another checksum now."""
+"""Sizes in the metadata of a corpus that are verified."""
+OTHERS = "the corpus has changed since it was scored"
+"""Reason for scores whose corpus has another checksum now."""
 MEASURED = 50
-"""Messages of a corpus on which the time of a metric is measured; it is taken to grow with their number."""
+"""Number of messages on which the time of a metric is measured; it is assumed to grow with their number."""
 SECONDS_OF_A_RUN = 0.5
-"""Time of making a game and its agents."""
+"""Time in seconds to create a game and its agents."""
 BYTES_PER_SECOND = 3e8
-"""Speed of reading files and computing their checksums."""
+"""Speed of reading files and computing their checksums, in bytes per second."""
 
 
 def verify_all(paths: Sequence[Path], options: VerifyOptions) -> Verification:
-    """Check the files of sources, compute their scores again, and ask their agents again.
+    """Check the files of sources, recompute their scores, and evaluate their agents again.
 
     Args:
-        paths: Run folders, corpora, files of scores, and folders of sweeps or of several of these.
+        paths: Run folders, corpora, scores files, sweeps, and folders with several of these.
         options: Scope and device.
 
     Raises:
-        ConfigError: If one is none of these, or claims nothing.
+        ConfigError: If a path has none of these, or nothing to verify.
         UntrustedError: If a run names foreign parts that are not trusted.
     """
     sources: list[VerifiedSource] = []
@@ -90,14 +90,14 @@ def verify_all(paths: Sequence[Path], options: VerifyOptions) -> Verification:
             for each in verified
         ):
             raise ConfigError(
-                f"{path}: claims nothing: expected a trained run, a corpus with its metadata, or scores"
+                f"{path}: nothing to verify: expected a trained run, a corpus with its metadata, or scores"
             )
         sources += verified
     return Verification(place=", ".join(map(str, paths)), sources=tuple(sources))
 
 
 def _verify_several(path: Path, options: VerifyOptions) -> list[VerifiedSource]:
-    """Verify the sources of a sweep, a collection, a file of scores, or a folder of these."""
+    """Verify the sources of a sweep, a collection, a scores file, or a folder with several of these."""
     verified = []
     of_one = options.without_progress
     sweep = path if path.name == SWEEP else path / SWEEP
@@ -108,7 +108,7 @@ def _verify_several(path: Path, options: VerifyOptions) -> list[VerifiedSource]:
             return verified
     try:
         sources = Results(sources_at(path)).with_distinct_names()
-    except DamagedError as error:  # a file of one of them: each folder by itself
+    except DamagedError as error:  # one file is damaged: verify each folder alone
         row = CheckedClaim(kind="file", name="its figures", verdict="not verified", reason=str(error))
         verified = [replace(each, rows=(*each.rows, row)) for each in verified]
         parents = {file.parent for name in (CONFIG, METADATA) for file in path.rglob(name)}
@@ -142,7 +142,7 @@ def _verify_folder(folder: Path, options: VerifyOptions, of_sweep: Source | None
     Args:
         folder: The folder.
         options: Scope and device.
-        of_sweep: The run as in the file of its sweep, with further claims; None of a folder alone.
+        of_sweep: The run as in the sweep's file, with further claims; None for a folder alone.
     """
     rows = check_files(folder)
     name = folder.resolve().name if of_sweep is None else of_sweep.title
@@ -174,7 +174,7 @@ def _verify_folder(folder: Path, options: VerifyOptions, of_sweep: Source | None
                 reason = str(error).removeprefix(f"{folder}: ")
                 rows += [_unverifiable("evaluation", record, reason) for record in measures]
     if corpus is None:
-        reason = f"{damaged} is damaged" if damaged else f"{CORPUS} is not there"
+        reason = f"{damaged} is damaged" if damaged else f"{CORPUS} is missing"
         rows += [_unverifiable("score", record, reason) for record in scores]
     else:
         content = corpus.content()
@@ -191,10 +191,10 @@ def _verify_folder(folder: Path, options: VerifyOptions, of_sweep: Source | None
 
 
 def _verify_scores(source: Source, options: VerifyOptions) -> VerifiedSource:
-    """Verify a file of scores with the corpus that it names.
+    """Verify a scores file with the corpus that it names.
 
     Raises:
-        ConfigError: If the corpus is not there.
+        ConfigError: If the corpus is missing.
     """
     path = corpus_of(source)
     if path is None:
@@ -216,7 +216,7 @@ def _verify_scores(source: Source, options: VerifyOptions) -> VerifiedSource:
 
 
 def _covers(record: Score, claim: Score) -> bool:
-    """Whether a record has all of a record of a sweep, which keeps fewer of the draws of chance."""
+    """Whether a record includes all of a sweep's record, which has fewer draws of the chance level."""
     one, other = (
         (each.figure, each.signature, each.value, each.ci95, each.is_measure) for each in (record, claim)
     )
@@ -226,7 +226,7 @@ def _covers(record: Score, claim: Score) -> bool:
 
 
 def _unverifiable(kind: ClaimKind, record: Score, reason: str) -> CheckedClaim:
-    """A claim that can't be computed again."""
+    """Make the row of a claim that can't be computed again."""
     return CheckedClaim(
         kind=kind,
         name=record.figure,
@@ -238,33 +238,30 @@ def _unverifiable(kind: ClaimKind, record: Score, reason: str) -> CheckedClaim:
 
 
 def _check_sizes(source: Source, corpus: Corpus) -> list[CheckedClaim]:
-    """Compare the sizes of a corpus in a file of scores, in one row."""
     return compare_mappings(
         "corpus", "sizes", source.sizes, sizes_of(describe(corpus)) if source.sizes else {}
     )
 
 
 def _has_other_corpus(source: Source, corpus: Corpus) -> bool:
-    """Whether scores belong to other messages than those of a corpus, where both checksums are known."""
+    """Whether scores belong to other messages than a corpus, if both checksums are known."""
     digest = corpus.metadata.get("sha256")
     return bool(source.digest and digest) and source.digest != json.dumps(digest, sort_keys=True)
 
 
 def _missing(source: Source) -> str:
-    """Why a source can't be computed again; empty if its corpus is there."""
+    """Reason why a source can't be computed again; empty if its corpus exists."""
     if source.is_run and source.folder is not None and not source.folder.is_dir():
-        return f"its folder {source.folder} is not there"
+        return f"its folder {source.folder} is missing"
     if corpus_of(source):
         return ""
     return (
-        "it names no corpus"
-        if source.corpus is None
-        else f"the corpus that it scores, {source.corpus}, is not there"
+        "it does not name its corpus" if source.corpus is None else f"its corpus {source.corpus} is missing"
     )
 
 
 def _check_settings(own: Source, of_sweep: Source | None) -> Iterator[CheckedClaim]:
-    """Compare the settings in the metadata of a run, and those in the file of its sweep, with its config."""
+    """Compare the settings in a run's metadata, and in the file of its sweep, with its config."""
     assert own.folder is not None
     config, copy = dotted_values(read_config(RunFolder(own.folder).config)), own.metadata.get("config")
     if isinstance(copy, Mapping):
@@ -280,16 +277,16 @@ def _check_settings(own: Source, of_sweep: Source | None) -> Iterator[CheckedCla
 
 
 def _plain(value: Any) -> Any:
-    """A setting without the options of a short name such as `reinforce,baseline=mean`, and without folders."""
+    """Setting without options of a short name such as `reinforce,baseline=mean`, and without folders."""
     return value.partition(",")[0].rpartition("/")[2] if isinstance(value, str) else value
 
 
 def _facts_of_training(training: Any, levels: Mapping[str, Any]) -> dict[str, Any]:
-    """Steps of a training, its chance levels and its scores of the language, by name.
+    """Steps of a training, its chance levels and its language scores, by name.
 
     Args:
-        training: Has the steps.
-        levels: Has `chance` and `metrics`.
+        training: Mapping with the steps.
+        levels: Mapping with `chance` and `metrics`.
     """
     steps = training if isinstance(training, Mapping) else {}
     facts = {name: steps[name] for name in ("step", "num_steps", "best_step") if name in steps}
@@ -300,7 +297,7 @@ def _facts_of_training(training: Any, levels: Mapping[str, Any]) -> dict[str, An
 
 
 def _check_failure(source: Source) -> list[CheckedClaim]:
-    """Check that a training failed, as its sweep says, unless it was a score that failed."""
+    """Check that a training failed as its sweep says, unless it was a score that failed."""
     failure, folder = str(source.failure), source.folder
     is_of_score = failure.startswith(tuple(f"{name}: " for name in source.asked))
     if folder is None or not RunFolder(folder).metadata.is_file() or is_of_score:
@@ -316,18 +313,18 @@ def _check_failure(source: Source) -> list[CheckedClaim]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlannedSource:
-    """Claims of a source that would be verified."""
+    """Claims of a source to verify."""
 
     name: str
-    """The source."""
+    """Name of the source."""
     figures: int
-    """Figures of agents."""
+    """Number of figures of agents."""
     scores: int
-    """Scores."""
+    """Number of scores."""
     left_out: int
-    """Scores that train models, and are left out or have no estimate."""
+    """Number of scores that train models, which are left out or have no estimate."""
     seconds: float | None
-    """Expected time of all others; None: not known."""
+    """Expected time of all other claims; None: unknown."""
 
 
 def plan(paths: Sequence[Path], *, is_all: bool) -> Report:
@@ -335,7 +332,7 @@ def plan(paths: Sequence[Path], *, is_all: bool) -> Report:
 
     Args:
         paths: See `verify_all`.
-        is_all: Whether scores that train models are computed, too.
+        is_all: Whether scores that train models are also computed.
 
     Raises:
         ConfigError: See `verify_all`.
@@ -359,7 +356,7 @@ def plan(paths: Sequence[Path], *, is_all: bool) -> Report:
             count(each.figures),
             count(each.scores),
             count(each.left_out),
-            nothing("not known") if each.seconds is None else text(duration_text(each.seconds)),
+            nothing("unknown") if each.seconds is None else text(duration_text(each.seconds)),
         )
         for each in planned
     ]
@@ -394,7 +391,7 @@ def _planned(source: Source, speeds: dict[str, float]) -> PlannedSource:
 
 
 def _seconds_of_scores(path: Path, metrics: Sequence[str], speeds: dict[str, float]) -> float:
-    """The time of metrics, measured on a few messages once, and taken to grow with the number of messages."""
+    """Time of metrics in seconds, measured on a few messages, and assumed to grow with the number of messages."""
     corpus = read_corpus(path)
     number = len(corpus.messages)
     few = corpus.take(np.arange(min(number, MEASURED)))
@@ -407,7 +404,7 @@ def _seconds_of_scores(path: Path, metrics: Sequence[str], speeds: dict[str, flo
 
 
 def _seconds_of_agents(folder: Path | None, metadata: Any, figures: Sequence[Score]) -> float | None:
-    """The time of the rounds of evaluation, by the speed of training that the log has; None where it has none."""
+    """Time of the rounds of evaluation in seconds, from the training speed in the log; None without one."""
     try:
         assert folder is not None
         lines = RunFolder(folder).log.read_bytes().splitlines()

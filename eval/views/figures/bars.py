@@ -1,4 +1,4 @@
-"""Bars with intervals: a group of bars for each name, a bar for each series, reference values next to them."""
+"""Bars with intervals: a group of bars per name, a bar per series, and reference values next to them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEAST_BAR = 0.13
-"""Least width of a bar in inches, the height of a line of text."""
+"""Minimum width of a bar in inches, the height of a line of text."""
 BARS_SHARE = 0.8
-"""Share of the width of a group that its bars take."""
+"""Share of the width of a group that is filled with bars."""
 WHISKER: Mapping[str, Any] = {"color": INK, "linewidth": 0.9, "marker": "_", "markersize": 3.5}
 """Style of intervals."""
 
@@ -39,22 +39,22 @@ class Bar:
     group: str
     """The name below the group of bars."""
     value: float | None
-    """Value; None: missing, which the figure says."""
+    """Value; None: missing, which the figure shows."""
     low: float | None = None
     """Ends of the interval; None: no interval."""
     high: float | None = None
     series: str = ""
-    """Name in the legend, which has a colour and a hatch of its own."""
+    """Name in the legend; each name has its own colour and hatch."""
     text: str = ""
     """Text at the end of the bar."""
     reference: float | None = None
-    """Value to compare with, such as a paper's; None: there is none."""
+    """Value to compare with, such as a paper's; None: no reference."""
     reference_low: float | None = None
     reference_high: float | None = None
     is_lower_bound: bool = False
     """Whether the true reference value may be higher."""
     panel: str = ""
-    """Name of the measure; bars of another measure have a panel of their own, below."""
+    """Name of the measure; each measure has its own panel."""
 
 
 @look()
@@ -70,10 +70,10 @@ def bars(
     """Draw bars.
 
     Args:
-        all_bars: Bars in their order.
+        all_bars: Bars in order.
         reference_name: Name of the reference values in the legend.
         lines: Horizontal lines by name.
-        limits: Ends of the axis of the first panel; None: as the values need.
+        limits: Ends of the axis of the first panel; None: fit to the values.
         title: Title of the figure.
         notes: Lines below the title.
 

@@ -1,8 +1,8 @@
 """Style of all figures: print sizes, colours, labels of limited width, layout, and files with reproducible bytes.
 
-Sizes, fonts and colours are those of a paper of two columns: 3.3 or 6.9 inches wide, letters of 7 points, the colours
-of Okabe and Ito, with markers, line styles and hatches in addition, so that a figure can be read in grey and by
-colour-blind readers. Positions are left to matplotlib's constrained layout.
+Sizes, fonts and colours are for a two-column paper: 3.3 or 6.9 inches wide, letters of 7 points, the colours of Okabe
+and Ito, with markers, line styles and hatches in addition, so that figures are readable in grey and for colour-blind
+readers. Positions are left to matplotlib's constrained layout.
 """
 
 import re
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 WIDTHS = (3.3, 6.9)
 """Widths of a column and of a page of a paper in inches."""
 FONT_SIZE = 7
-"""Size of all letters in points, the least that journals take."""
+"""Size of all letters in points, the minimum that journals accept."""
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#F0E442")
 """Palette of Okabe and Ito, distinguishable for colour-blind readers."""
 MARKERS = "os^DvPX*"
@@ -39,11 +39,11 @@ STYLES = ("-", "--", "-.", ":")
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "oooo", "++++")
 """Hatches in the order of the colours."""
 INK, SOFT, LINE = "#1b1e23", "#555b66", "#d5d9e0"
-"""Colours of letters, of secondary texts and of grids; a page replaces them by its own, light or dark."""
+"""Colours of letters, of secondary texts and of grids; an HTML page replaces them by its light or dark colours."""
 MAX_LABEL = 28
 """Maximum number of characters of a label; longer ones are cut."""
 MAX_LISTED = 16
-"""Most names in a legend, as more can't be distinguished."""
+"""Maximum number of names in a legend, as more can't be distinguished."""
 ARROWS: Mapping[str | None, str] = {"higher": " ↑", "lower": " ↓", None: ""}
 """Arrow after a name, by the better direction."""
 LOOK = {
@@ -61,15 +61,15 @@ LOOK = {
     "xtick.minor.size": 1, "ytick.color": SOFT, "ytick.labelcolor": INK, "ytick.labelsize": FONT_SIZE,
     "ytick.major.size": 2, "ytick.major.width": 0.6, "ytick.minor.size": 1,
 }  # fmt: skip
-"""Settings of matplotlib; all others are its defaults, whatever the user's are. Without a salt, ids in an SVG are
-random; with hinting, letters have other widths in an SVG than when they were measured. Font type 42 keeps the
-letters of a PDF as letters, which publishers ask for."""
+"""Settings of matplotlib; all others are its defaults, not the user's. Without a salt, ids in an SVG are random; with
+hinting, letters in an SVG have other widths than measured. Font type 42 keeps the letters of a PDF as letters, which
+publishers require."""
 METADATA: Mapping[str, Mapping[str, None]] = {
     ".svg": {"Date": None},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     ".png": {"Software": None},
 }
-"""Formats of pictures by suffix, with the metadata that are left out since they change from run to run."""
+"""Formats of pictures by suffix, with the metadata that are omitted as they change from run to run."""
 
 
 AXIS_WORDS: Mapping[str, str] = {
@@ -121,7 +121,7 @@ def look() -> Iterator[None]:
         ConfigError: If matplotlib is not installed.
     """
     try:
-        import matplotlib.figure  # not pyplot, which has global state and may need a display
+        import matplotlib.figure  # pyplot has global state and may need a display
         import matplotlib.style
     except ImportError:
         raise missing_extra("a picture needs matplotlib", "plots") from None
@@ -142,7 +142,7 @@ def new_figure(width: float = WIDTHS[0], height: float = 2.0) -> "Figure":
 
 
 def prepare_picture(file: Path) -> None:
-    """Check before the work starts that a figure can be drawn into a file, and create its folder.
+    """Check, before the work starts, that a figure can be written to a file, and create its folder.
 
     Raises:
         ConfigError: If the name does not end in .svg, .pdf or .png, matplotlib is not installed, or the file
@@ -153,7 +153,7 @@ def prepare_picture(file: Path) -> None:
 
 
 def check_picture(file: Path) -> None:
-    """Check that a figure can be drawn into a file, as `prepare_picture` does, but create no folder."""
+    """Check that a figure can be written to a file, as `prepare_picture` does, but create no folder."""
     _require_suffix(file)
     require_matplotlib()
     check_output_file(file)
@@ -165,20 +165,20 @@ def _require_suffix(file: Path) -> None:
 
 
 def require_matplotlib() -> None:
-    """Check before the work starts that figures can be drawn; `ConfigError` if matplotlib is not installed."""
+    """Check, before the work starts, that figures can be drawn; `ConfigError` if matplotlib is not installed."""
     new_figure()
 
 
 def require_values(values: Iterable[object]) -> None:
     """Raise `ConfigError` if there are no values to draw, as in a study without results."""
     if next(iter(values), None) is None:
-        raise ConfigError("nothing to draw: there are no values yet")
+        raise ConfigError("nothing to draw: expected at least one value")
 
 
 def save(figure: "Figure", *paths: Path) -> None:
-    """Write a figure as SVG, PDF or PNG, by the suffix of each file; the same figure gives the same bytes.
+    """Write a figure as SVG, PDF or PNG, by the suffix of each file; equal figures give equal bytes.
 
-    Its title and notes are the title in the metadata of the file, and printed as a caption on a terminal.
+    Its title and notes become the title in the file's metadata, and are printed as a caption on a terminal.
 
     Raises:
         ConfigError: If a file has another suffix; nothing is written then.
@@ -204,7 +204,7 @@ def _rendered(figure: "Figure", kind: str, *, transparent: bool = False, **setti
 
 
 MARGIN = 5.0
-"""Space above and below axes in inches, enough for all texts before their size is known."""
+"""Space above and below axes in inches, enough for all texts before they are measured."""
 SCREEN_SCALE = 1.35
 """Size of a figure on a screen relative to its size in print."""
 ON_PAGE = {INK: "var(--ink)", SOFT: "var(--soft)", LINE: "var(--line)"}
@@ -212,10 +212,10 @@ ON_PAGE = {INK: "var(--ink)", SOFT: "var(--soft)", LINE: "var(--line)"}
 
 
 def as_svg(figure: "Figure", title: str, description: str) -> str:
-    """Make an SVG element of a page: texts stay texts, ink has the page's colour, and there is no style element.
+    """Make an SVG element for a page: texts stay texts, ink has the page's colour, and there is no style element.
 
-    Presentation attributes are allowed on pages that allow no further styles. The page has to set the ends of lines,
-    as matplotlib does in a style element.
+    Presentation attributes are allowed on pages that allow no further styles. The page must set line caps, as
+    matplotlib does in a style element.
 
     Args:
         figure: Figure to convert.
@@ -246,7 +246,7 @@ def _attributes(style: re.Match[str]) -> str:
 
 
 def label(name: object, most: int = MAX_LABEL) -> str:
-    """Format a name on one line of at most so many characters; characters without a glyph become question marks."""
+    """Format a name on one line of at most `most` characters; characters without a glyph become question marks."""
     text = " ".join(str(name).split()) or "(empty)"
     return plain(text if len(text) <= most else text[: most - 1] + "…")
 
@@ -299,14 +299,14 @@ def fit(
     handles: Mapping[str, "Artist"],
     heading: str = "",
 ) -> None:
-    """Set the size of a figure, the least print width that suffices, and draw its legend below.
+    """Set the size of a figure, the smallest print width that suffices, and draw its legend below.
 
-    Names below the axes are turned upright if they would overlap.
+    Names below the axes are rotated if they would overlap.
 
     Args:
         figure: Figure with a constrained layout, which ends here.
         grid: Axes, shape (num_rows, num_columns).
-        width: Least width of a row of axes in inches; the figure gets wider than a page if it must.
+        width: Minimum width of a row of axes in inches; the figure gets wider than a page if necessary.
         height: Height of a row of axes in inches.
         handles: Entries of the legend by name.
         heading: Heading of the legend.
@@ -338,7 +338,7 @@ def fit(
 
 
 def ticks(most: int) -> Any:
-    """Make a locator of at most so many ticks, however long the axis is: the layout does not see later ticks."""
+    """Make a locator with a maximum number of ticks for any axis length, as the layout ignores later ticks."""
     from matplotlib.ticker import MaxNLocator
 
     return MaxNLocator(nbins=most)
@@ -354,7 +354,7 @@ def _is_crowded(axes: Any) -> bool:
 
 
 def _write_legend(figure: "Figure", handles: Mapping[str, "Artist"], heading: str, columns: int) -> Any:
-    """Write a legend below the figure, in so many columns; None without entries."""
+    """Write a legend with `columns` columns below the figure; None without entries."""
     if not handles:
         return None
     options: dict[str, Any] = {

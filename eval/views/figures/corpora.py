@@ -1,6 +1,6 @@
 """Figures of a corpus: translation graph, words by concepts, colour naming, sensitivity to the corpus size.
 
-Every function draws one figure and writes it to all given files, as SVG or PNG by their suffix.
+Every function draws one figure and writes it to all given files, as SVG, PDF or PNG by their suffix.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,9 +35,9 @@ from ecsuite.spaces.colour import CHIP, colour_space
 from ecsuite.spaces.space import Space
 
 MAX_WORDS = 64
-"""Most words of a figure: matched words first, then the most frequent others."""
+"""Maximum number of words in a figure: matched words first, then the most frequent others."""
 MAX_ROWS = 200
-"""Most words or concepts of a figure, whatever is asked for."""
+"""Maximum number of words or concepts in a figure, for any request."""
 ROW_HEIGHT = 0.15
 """Height of a row in inches."""
 PAIR: dict[str, Any] = {"color": COLOURS[0], "marker": "o"}
@@ -97,7 +97,7 @@ def draw_score(corpus: Corpus, folder: Path, formats: Iterable[str] = ("svg", "p
 
 
 def draw_colours(corpus: Corpus, space: Space, *paths: Path) -> None:
-    """Draw a mode map: the most used word of each colour.
+    """Draw a mode map: the most frequent word of each colour.
 
     Args:
         corpus: Messages about chips.
@@ -115,7 +115,7 @@ def draw_colours(corpus: Corpus, space: Space, *paths: Path) -> None:
     modes = np.where(counts.any(1), counts.argmax(1), -1)
     number = len(np.unique(modes[modes >= 0]))
     notes = (
-        f"{num_words} words, {number} of them most used for some colour; each colour is the mean of its word",
+        f"{num_words} words, {number} of them the most frequent for a colour; each chip has its word's mean colour",
     )
     title = f"{corpus_name(corpus)}: words for colours"
     save(colour_chart(space.chart, space.colours, modes, space.need, title=title, notes=notes), *paths)
@@ -148,7 +148,7 @@ def draw_sensitivity(curves_by_name: Mapping[str, Mapping[str, Any]], *paths: Pa
 
 
 def draw_heatmap(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -> None:
-    """Draw how often each word is used with each concept, with the best matching on the diagonal, outlined.
+    """Draw the use of each word with each concept, with the best matching outlined on the diagonal.
 
     The colour is the share of the word's uses whose phrase has the concept, so that rare words are as visible as
     frequent ones.
@@ -159,7 +159,7 @@ def draw_heatmap(corpus: Corpus, *paths: Path, max_words: int = MAX_WORDS) -> No
     """
     translation = _translation(corpus)
     if not len(translation.samples.word_ids):
-        raise CorpusError("every message is empty: there are no words to match with concepts")
+        raise CorpusError("every message is empty: expected words to match with concepts")
     sides = Sides.of(translation, max_words)
     present = translation.present[np.ix_(sides.words, sides.concepts)]
     figure = heat_map(
@@ -191,7 +191,7 @@ class Sides:
 
     @classmethod
     def of(cls, translation: TranslationGraph, max_words: int) -> Self:
-        """Order the words and concepts of a translation graph; all pairs are shown, whatever `max_words` is."""
+        """Order the words and concepts of a translation graph; all pairs are included, for any `max_words`."""
         words = _pairs_first(translation.word, translation.samples.word_totals)
         concepts = _pairs_first(translation.concept, translation.samples.concept_totals)
         num_words = min(max(max_words, len(translation.word)), MAX_ROWS)
@@ -275,7 +275,7 @@ def _draw_pairs(graph: Any, columns: Any, translation: TranslationGraph, sides: 
         graph.plot([0, 1], [row, row], **PAIR | {"linewidth": width, "solid_capstyle": "butt"})
         for x, text in enumerate((f"{weight:,}", *(f"{share:.0%}" for share in shares[row]))):
             written = columns.text(x, row, text, ha="center", va="center_baseline", color=SOFT)
-            written.set_in_layout(False)  # within the axes, so that there is nothing to measure
+            written.set_in_layout(False)  # within the axes, so not measured
     columns.set_xlim(-0.5, 2.5)
     headings = ("used\ntogether", "share of\nword", "share of\nconcept") if sides.num_pairs else ("",) * 3
     columns.set_xticks(range(3), headings)

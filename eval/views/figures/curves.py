@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 HEIGHT = 1.6
 """Height of a panel in inches."""
 MAX_COLUMNS = 3
-"""Most panels side by side."""
+"""Maximum number of panels in a row."""
 FEW_POINTS = 30
-"""Most points of a line all of which have a marker."""
+"""Maximum number of points of a line on which each point has a marker."""
 FEW_VALUES = 6
-"""Most values of the horizontal axis that have ticks of their own."""
+"""Maximum number of values of the horizontal axis that all get ticks."""
 LEVEL: dict[str, Any] = {"color": SOFT, "linestyle": (0, (1, 1)), "linewidth": 1}
 """Style of horizontal lines."""
 BOUNDARY: dict[str, Any] = {"color": SOFT, "linestyle": (0, (5, 2)), "linewidth": 0.6}
@@ -55,7 +55,7 @@ BOUNDARY: dict[str, Any] = {"color": SOFT, "linestyle": (0, (5, 2)), "linewidth"
 MOST_BOUNDARIES = 40
 """Most generations whose beginnings are marked."""
 LOGARITHMIC = 30
-"""Ratio of the largest to the smallest value from which on an axis is logarithmic."""
+"""Ratio of the largest to the smallest value from which an axis is logarithmic."""
 STEP = "step of training"
 """Name of the horizontal axis of learning curves."""
 
@@ -71,19 +71,19 @@ class Curve:
     """Ends of the interval at each point; None: no intervals."""
     high: Sequence[float | None] | None = None
     name: str = ""
-    """Name in the legend, which has a colour and a marker of its own."""
+    """Name in the legend; each name has its own colour and marker."""
     kind: str = ""
-    """Group with a line style of its own, such as training and validation; empty: names have styles, too."""
+    """Group with its own line style, such as training and validation; empty: line styles also vary by name."""
     panel: str = ""
     """Panel of the line."""
     is_points: bool = False
     """Whether points are not connected."""
     has_marks: bool = True
-    """Whether points have markers, if they are few."""
+    """Whether points have markers, if there are few."""
     has_arrows: bool = False
     """Whether thin arrows lead from each point to the next."""
     bounds: Sequence[Bound | None] = ()
-    """Whether each value is a bound of the true one, and has its mark (`MARKS`) above it; empty: none is."""
+    """Whether each value is a bound of the true value, marked (`MARKS`) above it; empty: none is."""
 
 
 @look()
@@ -104,12 +104,12 @@ def curves(
 
     Args:
         lines: Lines of all panels.
-        x: Name of the horizontal axis; by panel, if panels have axes of their own.
-        y: Name of the vertical axis; by panel, if panels have axes of their own.
+        x: Name of the horizontal axis; a mapping by panel if panels have separate axes.
+        y: Name of the vertical axis; a mapping by panel if panels have separate axes.
         is_logarithmic: Whether the horizontal axis is logarithmic.
         levels: Horizontal lines by name, such as the chance level.
         boundaries: Positions of vertical lines: steps at which a generation begins.
-        limits: Ends of the vertical axis; None: as the values need.
+        limits: Ends of the vertical axis; None: fit to the values.
         heading: Heading of the legend.
         title: Title of the figure.
         notes: Lines below the title.
@@ -215,7 +215,7 @@ def _draw_panel(
 
 
 def _line_styles(names: Sequence[str], kinds: Sequence[str]) -> LineStyles:
-    """Choose line styles; too many lines for a legend are all the same and thin."""
+    """Choose line styles; if lines are too many for a legend, all are the same and thin."""
     if len(names) > MAX_LISTED:
         thin = {"color": COLOURS[0], "linewidth": 0.6, "alpha": 0.6}
         return {(name, kind): thin for name in names for kind in kinds}
@@ -269,7 +269,7 @@ def _draw(axes: Any, line: Curve, style: dict[str, Any]) -> None:
 
 
 def _marks(line: Curve) -> Sequence[str]:
-    """The marks of bounds; on lines of many points only at the ends of each stretch of equal ones."""
+    """Marks of bounds; lines with many points have them only at the ends of each run of equal marks."""
     marks = [MARKS[bound] for bound in line.bounds]
     if len(marks) <= FEW_POINTS:
         return marks
@@ -280,7 +280,7 @@ def _marks(line: Curve) -> Sequence[str]:
 
 
 def _set_scale(axes: Any, values: Floats, is_logarithmic: bool) -> None:
-    """Set few ticks: at the values themselves, if these are few and not close to each other."""
+    """Set few ticks: at the values themselves, if they are few and far enough apart."""
     from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
     different = np.unique(values[np.isfinite(values)])
@@ -314,14 +314,14 @@ def _handles(
 
 
 def draw_learning_curves(folders: Sequence[Path], *paths: Path, measure: str = "accuracy") -> None:
-    """Draw a measure in training and in validation against the step; a score of the language has one curve alone.
+    """Draw a measure in training and validation against the step; a language score has a single curve.
 
-    A dotted line is the chance level of the measure, if the metadata of a run have it.
+    A dotted line shows the chance level of the measure, if the metadata of a run have it.
 
     Args:
         folders: Run folders.
         *paths: Output files, .svg, .pdf or .png.
-        measure: Measure of the evaluations, or score of `evaluation.metrics`; several, separated by commas, have a
+        measure: Measure of the evaluations, or score of `evaluation.metrics`; for several, separated by commas, one
             panel each.
 
     Raises:
@@ -394,7 +394,7 @@ def _generation_steps(folder: Path) -> int | None:
 
 
 def axis_limits(measure: str) -> tuple[float | None, float | None]:
-    """Ends of the axis of a measure: 0 and 1 with a margin for an accuracy, else as the values need."""
+    """Limits of the axis of a measure: 0 and 1 with a margin for an accuracy, otherwise fit to the values."""
     return (0, 1.02) if "accuracy" in measure else (None, None)
 
 

@@ -25,7 +25,7 @@ BOUND = "bound"
 LANGUAGE = "metrics"
 """Section of a log with scores of the language."""
 MAX_ARROWS = 12
-"""Most arrows of a run."""
+"""Maximum number of arrows of a run."""
 MARGIN = 1.15
 """End of the drawn bound, relative to the complexity of the most complex language."""
 
@@ -33,28 +33,28 @@ MARGIN = 1.15
 def draw_plane(sources: Sequence[Source]) -> "Figure":
     """Draw languages as points with intervals of accuracy, and the bound of their space as a line.
 
-    Runs of a game, corpora of a system or folder, grammars and languages of people have a colour each. A run
-    whose log has both scores (`evaluation.metrics`) has arrows from evaluation to evaluation, or from the end of each
+    Runs of a game, corpora of a system or folder, grammars and languages of people have one colour each. A run whose
+    log has both scores (`evaluation.metrics`) has arrows from evaluation to evaluation, or from the end of each
     generation to the end of the next.
 
     Args:
         sources: Sources with scores of the metric efficiency.
 
     Raises:
-        ConfigError: If a source has no such scores, they are of several spaces, the bound was not kept on this
-            machine, or matplotlib is missing.
+        ConfigError: If a source has no such scores, their spaces differ, the bound is not stored on this machine, or
+            matplotlib is missing.
     """
     points = [(source, *_records(source)) for source in sources]
     names = {_setting(complexity, "digest"): source.name for source, complexity, _ in points}
     if len(names) > 1:
         raise ConfigError(
-            f"--kind plane: {' and '.join(list(names.values())[:2])} are of different spaces of meanings: "
+            f"--kind plane: {' and '.join(list(names.values())[:2])} have different spaces of meanings: "
             "score them with the same space and need"
         )
     bound = kept_bound(next(iter(names)))
     if bound is None:
         raise ConfigError(
-            "--kind plane: the bound is not kept on this machine: score one of the corpora here"
+            "--kind plane: the bound is not stored on this machine: score one of the corpora here"
         )
     most = MARGIN * max(float(complexity.value or 0) for _, complexity, _ in points)
     lines = [_bound_curve(bound, most)]

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 COLOUR_MAP = "cividis"
 """Perceptually uniform colour map, also for colour-blind readers and in grey."""
 MAX_VECTOR_CELLS = 10_000
-"""Most cells that an SVG has as shapes; more are an image within it."""
+"""Maximum number of cells that an SVG has as shapes; more are an embedded image."""
 MAX_NUMBERS = 600
-"""Most cells with numbers in them."""
+"""Maximum number of cells with numbers."""
 ROWS = "ABCDEFGHIJ"
 """Names of the rows of the colour chart, from light to dark."""
 NO_WORD = (0.93, 0.93, 0.93)
@@ -72,7 +72,7 @@ def heat_map(
         form: Format of a number.
         limits: Numbers of the darkest and the lightest colour; None: the lowest and the highest.
         names: Headings of the rows and of the columns.
-        scale: Name of the colour scale; empty: no scale, as the numbers are in the cells.
+        scale: Name of the colour scale; empty: no scale, as cells have numbers.
         ends: Names of both ends of the scale; None: its numbers.
         outlined: Blocks of cells with a line around them.
         title: Title of the figure.
@@ -111,7 +111,7 @@ def heat_map(
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set_xlabel(label(axis_label(names[1])) if names[1] else "")
-    if names[0]:  # upright next to the rows, it might be longer than these
+    if names[0]:  # vertical text next to the rows might be longer than these
         corner: dict[str, Any] = {
             "xycoords": "axes fraction",
             "xytext": (-3, 3),
@@ -140,7 +140,6 @@ def heat_map(
 
 
 def _text_width(axes: Any, text: str) -> float:
-    """Measure the width of a text in inches."""
     written = axes.text(0, 0, text)
     width = written.get_window_extent().width / axes.figure.dpi
     written.remove()

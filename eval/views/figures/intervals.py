@@ -1,4 +1,4 @@
-"""Values with their intervals as dots and whiskers, in rows and panels; scores of a corpus."""
+"""Values with intervals as dots and whiskers, in rows and panels; scores of a corpus."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,14 +34,14 @@ from ecsuite.tables.cells import MARKS, OF_MARKS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SPLIT = "without a mean: seeds, of which some formed a protocol and others did not"
+SPLIT = "without a mean: seeds, some of which formed a protocol and others did not"
 """Note on values without a mean."""
 STEP, GAP = 0.11, 0.09
 """Height of a series, and of the space between rows, in inches."""
 LEAST_WIDTH = 1.5
-"""Least width of a panel in inches."""
+"""Minimum width of a panel in inches."""
 SHARE_RANGE = (-1.0, 2.0)
-"""Range of an axis of shares; scores outside of it have another unit and are named above the figure."""
+"""Range of an axis of shares; scores outside have another unit, and are listed in a note."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,12 +51,12 @@ class Point:
     row: str
     """Name of the row."""
     value: float | None
-    """Value; None: there is none, and the figure has `single`, or says that it is missing."""
+    """Value; None: none; the figure then has `single`, or shows that it is missing."""
     low: float | None = None
     """Ends of the interval; None: no interval."""
     high: float | None = None
     series: str = ""
-    """Name in the legend, which has a colour and a marker of its own; empty: the same for all."""
+    """Name in the legend; each name has its own colour and marker; empty: one style for all."""
     group: str = ""
     """Heading above the row."""
     direction: str | None = None
@@ -64,22 +64,22 @@ class Point:
     text: str = ""
     """Text at the end of the row."""
     single: Sequence[float] = ()
-    """Values whose mean it is, such as seeds; they have small marks."""
+    """Single values, such as seeds, whose mean is `value`; they have small marks."""
     is_faint: bool = False
     """Whether it does not differ from chance, and is grey."""
     bound: str | None = None
-    """Whether the value is a bound of the true one, and has its mark (`MARKS`)."""
+    """Whether the value is a bound of the true value, which has a mark (`MARKS`)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Panel:
-    """A column of a figure; its rows are those of all panels."""
+    """Column of a figure; all panels share their rows."""
 
     points: Sequence[Point]
     axis: str = ""
     """Name of the axis."""
     lines: Mapping[str, float] = field(default_factory=dict)
-    """Vertical lines by their names in the legend."""
+    """Vertical lines by name in the legend."""
     single_name: str = "one seed"
     """Name of the small marks in the legend."""
 
@@ -136,7 +136,7 @@ def intervals(*panels: Panel, title: str = "", notes: Sequence[str] = ()) -> "Fi
 
 
 def _lay_out(panels: Sequence[Panel]) -> tuple[dict[str, float], dict[str, float], float]:
-    """Lay out rows: the middle of each row and of each heading in inches from the top, and the height of all."""
+    """Lay out rows: the middle of each row and heading in inches from the top, and the total height."""
     groups: dict[str, dict[str, int]] = {}
     for panel in panels:
         counts = Counter(point.row for point in panel.points)
@@ -226,7 +226,7 @@ def draw_scores(scores: Sequence[Score], conclusions: Sequence[Conclusion], titl
 
 
 def is_share(point: Point) -> bool:
-    """Return whether a value and its interval lie on an axis of shares."""
+    """Return whether a value and its interval lie in the plotted range of shares."""
     least, most = SHARE_RANGE
     return all(least <= value <= most for value in (point.value, point.low, point.high) if value is not None)
 

@@ -1,6 +1,6 @@
-"""A language as a figure: messages with their meanings, the most used messages, and the learning curve.
+"""Figure of a language: messages with their meanings, the most used messages, and the learning curve.
 
-All is boxes in boxes (`matplotlib.offsetbox`), which measure and place what is in them.
+The layout consists of nested boxes (`matplotlib.offsetbox`), which measure and place their contents.
 """
 
 from collections.abc import Sequence
@@ -18,17 +18,17 @@ from ecsuite.games.pictures.corpora import Pictures, corpus_pictures
 from ecsuite.runtime.errors import ConfigError
 
 ROW, GRID_ROW = 19, 26
-"""Heights of a line and of a row of a grid in points."""
+"""Heights in points of a row of a list and of a row of a grid."""
 CURVE = (250, 120)
-"""Width and height of the learning curve with its labels in points."""
+"""Width and height of the learning curve with its labels, in points."""
 MAX_ROWS = 24
-"""Most messages in a table."""
+"""Maximum number of messages in a table."""
 NUM_USED = 6
-"""Messages, and symbols, in the lists of the most used."""
+"""Number of messages, and of symbols, in the lists of the most used."""
 SHORT = 8
-"""Most rows of a table that has the symbols below it."""
+"""Maximum number of rows of a table with the symbols below it."""
 HEADING = {"fontsize": FONT_SIZE + 1, "weight": "bold"}
-"""Look of the headings."""
+"""Style of the headings."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,9 +47,9 @@ def draw_language(
 
     Args:
         language: The language.
-        title: Names the language.
-        lines: At most three lines below it, such as measures and sizes.
-        run: The run folder, whose learning curve is drawn; None: there is none.
+        title: Title of the page.
+        lines: At most three lines below the title, such as measures and sizes.
+        run: Run folder whose learning curve is drawn; None: no curve.
         *paths: Output files, .svg, .pdf or .png.
 
     Raises:
@@ -90,7 +90,7 @@ def draw_language(
 
 
 def _inner(axes: Any, outer: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
-    """The position of axes in the figure such that they and their labels fill a box."""
+    """Position of axes in the figure at which the axes with their labels fill a box."""
     figure = axes.figure
     box = axes.get_tightbbox().transformed(figure.transFigure.inverted())
     left, bottom, width, height = outer
@@ -100,7 +100,7 @@ def _inner(axes: Any, outer: tuple[float, float, float, float]) -> tuple[float, 
 
 
 class LanguagePage:
-    """The parts of a page about a language."""
+    """Parts of a page about a language."""
 
     def __init__(self, language: LanguageView, run: Path | None = None) -> None:
         self.language = language
@@ -112,14 +112,14 @@ class LanguagePage:
             self.rows if grid is None else [index for index in grid.indices.ravel().tolist() if index >= 0]
         )
         if run is not None and shown and "file" in language.corpus.columns:
-            with suppress(ConfigError):  # images that are not there any more, or others
+            with suppress(ConfigError):  # images are missing or changed
                 self.pictures = corpus_pictures(run, language.corpus, shown)
         self.has_objects = bool(shown) and all(
             index in self.pictures or can_draw(language.concepts(index)) for index in shown
         )
 
     def table(self) -> Any:
-        """The table, or grid, of the language."""
+        """Table, or grid, of the language."""
         language, grid = self.language, self.language.grid
         if grid is None:
             is_part = len(self.rows) < len(language)
@@ -142,7 +142,7 @@ class LanguagePage:
         return _down([text(plain(heading), **HEADING), _table([names, *columns], GRID_ROW)], sep=4)
 
     def columns(self) -> list[PageColumn]:
-        """The columns of the table before the messages: a column an attribute, or the meaning as one text."""
+        """Columns of the table before the messages: one per attribute, or the meaning as one text."""
         language = self.language
         if language.attributes:
             values = [language.values(index) for index in self.rows]
@@ -155,7 +155,7 @@ class LanguagePage:
                 headings.insert(0, "file")
         else:
             texts = [[label(language.meaning(index) or f"message {index}") for index in self.rows]]
-            headings = ["meaning" if language.meaning(0) else "place in the corpus"] if self.rows else [""]
+            headings = ["meaning" if language.meaning(0) else "position in the corpus"] if self.rows else [""]
         if language.speakers is not None:
             texts.append([label(language.speakers[index]) for index in self.rows])
             headings.append("speaker")
@@ -164,7 +164,7 @@ class LanguagePage:
         ]
 
     def message(self, index: int) -> Any:
-        """A message, beside its object where that can be drawn."""
+        """Message, next to its object if this can be drawn."""
         tiles = self.tiles.message(self.language.messages[index])
         if not self.has_objects:
             return tiles
@@ -173,7 +173,7 @@ class LanguagePage:
         return _across([thing, tiles], sep=6)
 
     def lists(self) -> list[Any]:
-        """The most used messages, and symbols, with their headings."""
+        """Lists of the most used messages, and symbols, with headings."""
         used = {
             "Most used messages": self.language.most_used_messages(NUM_USED),
             "Most used symbols, by place": self.language.most_used_symbols(NUM_USED),
@@ -196,7 +196,7 @@ class LanguagePage:
 
 
 def _table(columns: Sequence[Sequence[Any]], height: float) -> Any:
-    """Columns whose rows have this height in points."""
+    """Arrange columns with rows of this height in points."""
     return _across(
         [_down([_cell(each, height) for each in column], sep=0) for column in columns], align="top"
     )

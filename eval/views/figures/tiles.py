@@ -10,9 +10,9 @@ from ecsuite.eval.views.figures.canvas import SOFT, ink_on, label
 from ecsuite.eval.views.language import EMPTY, PALE, LanguageView, Message
 
 MAX_NAME = 8
-"""Most characters of a symbol in its tile."""
+"""Maximum number of characters of a symbol in its tile."""
 MAX_TILES = 12
-"""Most tiles of a message; a longer one ends in three dots."""
+"""Maximum number of tiles of a message; a longer one ends in three dots."""
 MARKERS: Mapping[str, str] = {
     "circle": "o",
     "square": "s",
@@ -26,13 +26,13 @@ MARKERS: Mapping[str, str] = {
     "ellipse": "ellipse",
     "rectangle": "rectangle",
 }
-"""Markers by the value of the attribute `shape`."""
+"""Markers by value of the attribute `shape`."""
 OBJECT_WIDTH = 18
 """Width of an object in points."""
 
 
 class Tiles:
-    """Boxes of messages, in which a symbol always has the same colour; to be used within `look`.
+    """Boxes of messages in which a symbol always has the same colour; for use within `look`.
 
     Args:
         language: Language whose symbols are drawn.
@@ -69,7 +69,7 @@ def text(content: str, **style: Any) -> Any:
 
 
 def image(pixels: NDArray[np.uint8]) -> Any:
-    """Make a box with an image, (height, width, 3), as large as an object."""
+    """Make a box with an image, (height, width, 3), in the size of an object."""
     from matplotlib.offsetbox import OffsetImage
 
     return OffsetImage(pixels, zoom=OBJECT_WIDTH / len(pixels), interpolation="antialiased")
@@ -93,7 +93,7 @@ def shape(concepts: Sequence[str]) -> Any:
     else:
         size = (
             OBJECT_WIDTH * 0.8 * (1.35 if name == "star" else 1.0)
-        )  # a marker's size is that of the circle around it
+        )  # marker sizes refer to the enclosing circle
         mark: dict[str, Any] = {"marker": MARKERS[name], "markersize": size, "color": colour}
         area.add_artist(Line2D([middle], [middle], markeredgecolor="#404040", markeredgewidth=0.5, **mark))
     return area
@@ -124,4 +124,4 @@ NAMED_COLOURS: Mapping[str, str] = {
     "purple": "#7B4BB7",
     "gray": "#8A8A8A",
 }
-"""Softer tones of common names of colours; other names have the colours of CSS."""
+"""Softer tones for common colour names; other names have the colours of CSS."""

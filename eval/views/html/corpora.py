@@ -1,4 +1,4 @@
-"""The messages of corpora for the browser of the page: meanings, counts, translations of words, pictures of objects."""
+"""Messages of corpora for the page's browser: meanings, counts, translations of words, pictures of objects."""
 
 import base64
 import re
@@ -29,31 +29,31 @@ from ecsuite.games.pictures.corpora import DRAWN, LISTED, corpus_pictures
 from ecsuite.runtime.errors import ConfigError, CorpusError, missing_extra
 
 BUDGET = 3_000_000
-"""Most characters of all messages of a page."""
+"""Maximum number of characters of all messages on a page."""
 MAX_CORPORA = 100
-"""Most corpora of a page."""
+"""Maximum number of corpora on a page."""
 MAX_ROWS = 20_000
-"""Most different messages with their meanings of a corpus."""
+"""Maximum number of distinct pairs of message and meaning per corpus."""
 MAX_TABLE = 4_000_000
-"""Most words times concepts that are matched for translations."""
+"""Maximum size (words times concepts) of a matching for translations."""
 MAX_TEXT = 200
-"""Most characters of a meaning."""
+"""Maximum number of characters of a meaning."""
 PICTURES = 1_200_000
-"""Most characters of all pictures of a page."""
+"""Maximum number of characters of all pictures on a page."""
 MAX_PICTURES = 1_000
-"""Most pictures of a corpus."""
+"""Maximum number of pictures per corpus."""
 QUALITY = 80
-"""Quality of WebP, up to 100."""
+"""WebP quality, 0-100."""
 
 
 def corpora_data(sources: Sequence[Source], reading: Reading) -> tuple[list[dict[str, Any]], list[str]]:
-    """The messages of the sources, JSON-ready, and notes on what was left out.
+    """Messages of the sources, JSON-ready, and notes on omissions.
 
-    Of runs that differ in their seed only, the first come first, so that every setting has a corpus.
+    From runs that differ only in their seed, the first one is taken first, so that every setting has a corpus.
 
     Args:
         sources: The sources.
-        reading: How corpora of other tools are read.
+        reading: Reading options for corpora of other tools.
     """
     with_corpus = [source for source in sources if source.corpus is not None and source.corpus.exists()]
     seen: Counter[str] = Counter()
@@ -66,7 +66,7 @@ def corpora_data(sources: Sequence[Source], reading: Reading) -> tuple[list[dict
     notes = []
     if len(with_corpus) > MAX_CORPORA:
         notes.append(
-            f"{MAX_CORPORA} of {len(with_corpus)} corpora are here; `ecsuite report PATH` of a run shows another"
+            f"this page has {MAX_CORPORA} of {len(with_corpus)} corpora; for another, type `ecsuite report RUN`"
         )
     num_with_pictures = sum(has_pictures(with_corpus[place]) for place in chosen)
     found = []
@@ -88,16 +88,16 @@ def corpora_data(sources: Sequence[Source], reading: Reading) -> tuple[list[dict
 
 
 def corpus_data(language: LanguageView, source: Source, budget: int) -> tuple[dict[str, Any], list[int]]:
-    """One corpus: examples and its most used messages with their meanings, within so many characters.
+    """Data of one corpus: examples and its most used messages with meanings, within `budget` characters.
 
     Returns:
-        JSON-ready data; and for each of its rows, the index of its first message.
+        JSON-ready data, and the index of the first message of each of its rows.
     """
     assert source.corpus is not None
     _, lines = heading(language, source.folder or source.corpus)
     texts: dict[str, int] = {}
     meanings: list[list[str]] = []  # concepts
-    spelt: list[str | None] = []  # texts of meanings, if they are not the concepts with spaces between them
+    spelt: list[str | None] = []  # texts of meanings, unless they are the concepts joined by spaces
     ids: dict[Any, int] = {}
     of_row = []
     for index in range(len(language)):
@@ -163,7 +163,7 @@ def corpus_data(language: LanguageView, source: Source, budget: int) -> tuple[di
 
 
 def _translations(corpus: Corpus, texts: dict[str, int]) -> dict[str, list[Any]]:
-    """Each symbol with its concept in the best matching, their co-occurrences, and the share of its uses."""
+    """Symbols with their concept in the best matching, the number of co-occurrences, and the share of uses."""
     if corpus.concepts is None:
         return {}
     num_words, num_concepts = (len(np.unique(each.values)) for each in (corpus.content(), corpus.concepts))
@@ -185,7 +185,6 @@ def _translations(corpus: Corpus, texts: dict[str, int]) -> dict[str, list[Any]]
 
 
 def _short(text: str) -> str:
-    """A text on one line, cut."""
     text = re.sub(r"\s+", " ", text)
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
@@ -200,14 +199,14 @@ def has_pictures(source: Source) -> bool:
 def thumbnails(
     source: Source, corpus: Corpus, rows: Sequence[int], budget: int
 ) -> tuple[list[list[str]], list[int]]:
-    """Pictures of some rows of a corpus, most important first, within so many characters.
+    """Pictures of some rows of a corpus, most important first, within `budget` characters.
 
     Returns:
-        The different pictures, each as an address that holds it and as words; and that of each row by its place among
-        them, for as many rows as fit, -1 where there is none.
+        The distinct pictures, each as a data URL and a description; and the index of each row's picture, for as many
+        rows as fit, -1 without one.
 
     Raises:
-        ConfigError: If Pillow is not installed, or the pictures can't be made.
+        ConfigError: If Pillow is not installed, or pictures can't be made.
     """
     try:
         from PIL import Image
@@ -237,7 +236,7 @@ def thumbnails(
 def add_thumbnails(
     data: dict[str, Any], source: Source, corpus: Corpus, rows: Sequence[int], budget: int
 ) -> str | None:
-    """Add pictures of rows to the data of a corpus whose objects have some; a note if they can't be made."""
+    """Add pictures to the data of a corpus; return a note if they can't be made."""
     try:
         data["pictures"], data["picture_of_row"] = thumbnails(source, corpus, rows, budget)
     except (ConfigError, OSError) as error:

@@ -1,4 +1,4 @@
-"""The figures of the page: learning curves, scores by settings, and two scores, each by one of its names."""
+"""Figures of the page: learning curves, scores by settings, and pairs of scores, each selected by name."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,17 +24,17 @@ from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.runtime.errors import ConfigError
 
 MOST = 6
-"""Most figures of a gallery."""
+"""Maximum number of figures in a gallery."""
 MAX_CURVES = 400
-"""Most combinations of settings with curves: of more, no figure can be read."""
+"""Maximum number of combinations of settings with curves, as more can't be read."""
 MAX_SYSTEMS = 100
-"""Most rows of a figure of systems."""
+"""Maximum number of rows in a figure of systems."""
 MAX_SIDE = 16
-"""Most values of a setting in a map of two settings."""
+"""Maximum number of values of a setting in a map of two settings."""
 FIRST_MEASURES = ("accuracy", "loss", "length")
 """Measures that come first."""
 MOST_SCORES = 8
-"""Most scores of a table, where none were asked for."""
+"""Maximum number of scores in a table, if none were requested."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,30 +42,30 @@ class SystemScore:
     """A score of a system."""
 
     value: float | None
-    """None: it is undefined, or was not measured."""
+    """Value; None: undefined, or not measured."""
     low: float | None = None
     high: float | None = None
-    """The ends of its 95 % interval."""
+    """Bounds of its 95 % interval."""
     chance: float | None = None
     """Its chance level."""
     reason: str = ""
-    """Why it is undefined."""
+    """Reason why it is undefined."""
     is_faint: bool = False
-    """Whether it does not differ from chance: its interval contains the level, or the band of chance contains it."""
+    """Whether it does not differ from chance: the level is in its interval, or the value in the range of chance."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class System:
-    """A row."""
+    """Row of the table of systems."""
 
     name: str
     kind: str
-    """Its origin: the game of a run, `grammar`, or `corpus`."""
+    """Origin: the game of a run, `grammar`, or `corpus`."""
     problem: str
-    """Why it failed, or did not end as planned; empty if it did."""
+    """Reason why it failed or did not end as planned; empty if it did."""
     num_messages: int | None
     corpus: int | None
-    """The place of its messages in the page's browser; None: they are not there."""
+    """Index of its messages in the page's browser; None if they are not there."""
     cells: tuple[SystemScore, ...]
 
 
@@ -77,26 +77,26 @@ class Systems:
     about: tuple[ScoreAbout, ...]
     """Meaning, direction and signatures of the scores, in the order of the cells."""
     num_more: int
-    """Scores that are not shown."""
+    """Number of scores that are not shown."""
 
     @property
     def kinds(self) -> dict[str, int]:
-        """The kinds, each with its number of systems."""
+        """Number of systems by kind."""
         return dict(Counter(row.kind for row in self.rows).most_common())
 
     @property
     def num_failed(self) -> int:
-        """Systems that failed, or did not end as planned."""
+        """Number of systems that failed, or did not end as planned."""
         return sum(bool(row.problem) for row in self.rows)
 
 
 def systems(sources: Sequence[Source], places: Mapping[str, int], names: Sequence[str] | None) -> Systems:
-    """A row a source.
+    """Table with one row per source.
 
     Args:
-        sources: Runs, corpora and files of scores.
-        places: The positions of their messages in the browser, by title.
-        names: Scores that were asked for; None: those that most sources have.
+        sources: Runs, corpora and scores files.
+        places: Indices of their messages in the browser, by title.
+        names: Requested scores; None: the scores that most sources have.
     """
     counts = Counter(
         record.name
@@ -162,7 +162,7 @@ class GalleryItem:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gallery:
-    """Figures of one kind, of which the page shows one at a time."""
+    """Figures of one kind, which the page shows one at a time."""
 
     id: str
     title: str
@@ -175,13 +175,13 @@ class Gallery:
 def galleries(
     table: Means, sources: Sequence[Source], about: Sequence[ScoreAbout], compared: Differences | None
 ) -> list[Gallery]:
-    """The galleries that have figures.
+    """Galleries that have figures.
 
     Args:
         table: A row for each combination of settings.
         sources: The runs of the table.
         about: Meaning, direction and signatures of its scores.
-        compared: Differences of its rows to a base; None: there are none.
+        compared: Differences of its rows to a base; None without a comparison.
 
     Raises:
         ConfigError: If matplotlib is not installed.
@@ -192,23 +192,23 @@ def galleries(
             id="curves",
             title="Learning curves",
             choice="Measure",
-            caption="Lines are means over seeds, bands reach from the lowest to the highest seed; a line ends where "
-            "the first of its seeds ends. Where some seeds formed a protocol and others did not, each has a line.",
+            caption="Lines are means over seeds, bands reach from the lowest to the highest seed; a line ends with "
+            "its shortest seed. If some seeds formed a protocol and others did not, each has a line.",
             figures=tuple(_curves(table, ended)),
         ),
         Gallery(
             id="settings",
             title="Scores by settings",
             choice="Score",
-            caption="Means over all runs that have these settings; lines and bands around them are 95 % intervals. "
-            "Points alone are seeds, where some formed a protocol and others did not.",
+            caption="Means over all runs with these settings; lines and bands around them are 95 % intervals. "
+            "Points without a mean are seeds, some of which formed a protocol and others did not.",
             figures=tuple(_scores(table, ended, about)),
         ),
         Gallery(
             id="of-differences",
             title="Differences to a base",
             choice="Score",
-            caption="Differences with 95 % intervals; grey where nothing can be concluded.",
+            caption="Differences with 95 % intervals; grey without a conclusion.",
             figures=tuple(_differences(compared) if compared else ()),
         ),
         Gallery(
@@ -223,7 +223,7 @@ def galleries(
 
 
 def system_galleries(systems: Systems) -> list[Gallery]:
-    """Each score of all systems that have it, the highest first.
+    """Figures of each score for all systems that have it, the highest first.
 
     Raises:
         ConfigError: If matplotlib is not installed.
@@ -237,10 +237,12 @@ def system_galleries(systems: Systems) -> list[Gallery]:
             if cell.value is not None
         ]
         if 3 <= len(points) <= MAX_SYSTEMS:
-            summary = f"{len(points)} systems, the highest first. The table of systems has the values."
+            summary = f"{len(points)} systems, the highest first. The values are in the table of systems."
             svg = as_svg(intervals(Panel(points=points, axis=score.name)), f"Systems: {score.name}", summary)
             figures.append(GalleryItem(name=score.name, svg=svg))
-    caption = "The highest first, with 95 % intervals over messages; grey where a score does not differ from chance."
+    caption = (
+        "The highest first, with 95 % intervals over messages; grey if a score does not differ from chance."
+    )
     gallery = Gallery(
         id="of-systems", title="Systems", choice="Score", caption=caption, figures=tuple(figures)
     )
@@ -248,7 +250,7 @@ def system_galleries(systems: Systems) -> list[Gallery]:
 
 
 def plane_galleries(sources: Sequence[Source]) -> list[Gallery]:
-    """The efficiency plane of each scored space of meanings whose bound is stored here.
+    """Efficiency planes of the scored spaces of meanings whose bounds are stored on this machine.
 
     Raises:
         ConfigError: If matplotlib is not installed.
@@ -256,12 +258,12 @@ def plane_galleries(sources: Sequence[Source]) -> list[Gallery]:
     figures = []
     for name, of_space in planes(sources).items():
         with suppress(ConfigError):  # its bound is not stored
-            summary = f"Beside the bound: {len(of_space)} of all sources."
+            summary = f"Sources with the bound: {len(of_space)}."
             figures.append(
                 GalleryItem(name=name, svg=as_svg(draw_plane(of_space), f"Plane: {name}", summary))
             )
     caption = (
-        "Bits that words tell of meanings, and of referents: the line is the best that any language could do."
+        "Information of words about meanings and referents, in bits; the line is the bound for any language."
     )
     gallery = Gallery(
         id="plane", title="Efficiency", choice="Space", caption=caption, figures=tuple(figures[:MOST])
@@ -270,7 +272,7 @@ def plane_galleries(sources: Sequence[Source]) -> list[Gallery]:
 
 
 def _curves(table: Means, sources: Sequence[Source]) -> Iterator[GalleryItem]:
-    """A measure against the step, of runs that have logs."""
+    """Figures of measures against the step, for runs with logs."""
     folders = [
         source.folder for source in sources if source.folder and RunFolder(source.folder).log.is_file()
     ]
@@ -289,13 +291,13 @@ def _curves(table: Means, sources: Sequence[Source]) -> Iterator[GalleryItem]:
 
 
 def _in_words(line: Curve) -> str:
-    """The first and the last point of a line in words."""
+    """First and last point of a line in words."""
     begin, end = (f"{line.y[place]:.3g} at step {line.x[place]:g}" for place in (0, -1))
     return f"{' '.join(each for each in (line.panel, line.name) if each)}: {begin}, {end}"
 
 
 def _scores(table: Means, sources: Sequence[Source], about: Sequence[ScoreAbout]) -> Iterator[GalleryItem]:
-    """Each score by the settings: lines over the only numeric one, a map of two, or a row a combination."""
+    """Figures of each score by settings: lines over a single numeric one, a map of two, or a row per combination."""
     rows, keys = [row.settings for row in table.rows], table.keys
     is_line = len(pictures.numeric_keys(keys, rows)) == 1
     sides = [len({repr(row[place]) for row in rows}) for place in range(len(keys))]
@@ -310,13 +312,12 @@ def _scores(table: Means, sources: Sequence[Source], about: Sequence[ScoreAbout]
                 figure = pictures.score_intervals(table, sources, each.name, each.direction)
             else:
                 break
-            summary = f"{len(rows)} combinations of settings. The table of scores has the means."
+            summary = f"{len(rows)} combinations of settings. The means are in the table of scores."
             names = f"{each.name} by {', '.join(keys)}"
             yield GalleryItem(name=each.name, svg=as_svg(figure, names, summary))
 
 
 def _differences(compared: Differences) -> Iterator[GalleryItem]:
-    """The differences of each score."""
     for score in list(dict.fromkeys(score for _, score, _ in compared.rows))[:MOST]:
         points = []
         for setting, name, each in compared.rows:
@@ -326,13 +327,15 @@ def _differences(compared: Differences) -> Iterator[GalleryItem]:
                 points.append(Point(row=setting, value=each.mean, low=low, high=high, is_faint=is_faint))
         if len(points) <= pictures.MAX_ROWS:
             panel = Panel(points=points, axis=f"{score}, difference to the base", lines={compared.base: 0})
-            summary = f"{len(points)} differences to {compared.base}. The table of differences has them."
+            summary = (
+                f"{len(points)} differences to {compared.base}. The values are in the table of differences."
+            )
             yield GalleryItem(name=score, svg=as_svg(intervals(panel), f"Differences: {score}", summary))
 
 
 def _pairs(table: Means, sources: Sequence[Source]) -> Iterator[GalleryItem]:
-    """The first figure of the table against each other one."""
-    runs = [run for group in pictures.groups_of(table, sources) for run in group]  # those that are drawn
+    """Figures of the first figure of the table against each other one."""
+    runs = [run for group in pictures.groups_of(table, sources) for run in group]  # the runs that are drawn
     for across, up in [(table.figures[0], other) for other in table.figures[1 : MOST + 1]]:
         pairs = [(run.figures.get(across), run.figures.get(up)) for run in runs]
         both = np.array([pair for pair in pairs if None not in pair], dtype=np.float64).reshape(-1, 2)

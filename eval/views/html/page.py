@@ -1,6 +1,6 @@
-"""One HTML page about runs, sweeps, searches, corpora and files of scores: a file that loads nothing.
+"""HTML page about runs, sweeps, searches, corpora and scores files: a single file that loads nothing.
 
-Its parts are gathered here; `templates/` has the page, its style and its script.
+This module collects its parts; `templates/` has the page, its style and its script.
 """
 
 import base64
@@ -32,24 +32,24 @@ from ecsuite.version import __version__
 
 PACKAGE = "ecsuite.eval.views.html"
 SCRIPTS = ("elements.js", "browser.js", "page.js")
-"""The script of the page, in this order."""
+"""Files of the page's script, in order."""
 MAX_LISTED = 3
-"""Most names of sources in the title."""
+"""Maximum number of source names in the title."""
 MAX_INVENTORIES = 12
-"""Most corpora with a table of morphemes."""
+"""Maximum number of corpora with a table of morphemes."""
 _PART = re.compile(r"\[([^\[\]]*): ([^\[\]]*)\]")
-"""A morpheme in a message: its form and its meaning."""
+"""Pattern of a morpheme in a message: form and meaning."""
 MAX_TRANSCRIPTS = 20
-"""Most runs with a transcript."""
+"""Maximum number of runs with a transcript."""
 ROUNDS_AT_ENDS = 10
-"""Rounds of a transcript from the beginning, and from the end."""
+"""Number of rounds of a transcript at its beginning, and at its end."""
 MAX_CHARACTERS = 120
-"""Most characters of a cell of a transcript."""
+"""Maximum number of characters in a cell of a transcript."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WrittenPage:
-    """A page in a file."""
+    """A written page."""
 
     path: Path
     """The file."""
@@ -57,19 +57,19 @@ class WrittenPage:
     num_corpora: int
     """Corpora with a message browser."""
     num_characters: int
-    """Size of the page."""
+    """Size of the page in characters."""
     notes: tuple[str, ...] = ()
-    """Notes on content that is missing, or not complete."""
+    """Notes on missing or incomplete content."""
 
     def __str__(self) -> str:
-        """A line about the content of the page."""
+        """One line about the content of the page."""
         runs = f"{self.num_runs} run{'' if self.num_runs == 1 else 's'}"
         corpora = f"{self.num_corpora} corp{'us' if self.num_corpora == 1 else 'ora'}"
         return f"{runs} and the messages of {corpora} in {self.path} ({self.num_characters / 1e6:.1f} MB)"
 
 
 def _prepare(out: Path) -> Any:
-    """Check before the work starts that a page can be written; return Jinja, which escapes all that it inserts.
+    """Check, before the work starts, that a page can be written; return Jinja, which escapes all inserted text.
 
     Raises:
         ConfigError: If the name does not end in .html, the file is a folder or can't be written, or Jinja is
@@ -102,16 +102,16 @@ def write_report(
     title: str | None = None,
     reading: Reading | None = None,
 ) -> WrittenPage:
-    """Write a page about runs, sweeps, searches, corpora and files of scores.
+    """Write a page about runs, sweeps, searches, corpora and scores files.
 
     Args:
-        paths: Their folders and files.
-        out: The page; its folder is made.
+        paths: Folders and files.
+        out: The page; its folder is created.
         by: Settings of a row of the tables; None: all that vary.
-        metrics: Figures of the tables; None: accuracy, and the scores that were asked for.
+        metrics: Figures of the tables; None: accuracy, and the requested scores.
         base: Settings, or a run, that all others are compared with; None: the first row.
         title: Heading of the page; None: the names of the paths.
-        reading: How corpora of other tools are read; None: as their content says.
+        reading: Reading options for corpora of other tools; None: detect them.
 
     Raises:
         ConfigError: If there is nothing at a path, a setting, figure or base is unknown, or Jinja is not installed.
@@ -124,7 +124,7 @@ def write_report(
     sources = Results.read(places, copies.append).with_distinct_names()
     if not any(source.is_run or source.records or source.corpus for source in sources):
         where = ", ".join(map(str, places))
-        raise ConfigError(f"{where}: nothing to show: expected runs, sweeps, corpora or files of scores")
+        raise ConfigError(f"{where}: nothing to show: expected runs, sweeps, corpora or scores files")
     runs = [source for source in sources if source.is_run]
     others = [source for source in sources if not source.is_run]
     sizes = EqualSizes()
@@ -144,8 +144,8 @@ def write_report(
         if source.folder is not None and source.folder.is_dir() and (source.is_run or source.metadata):
             cited += names_in_run(source.folder)
         cited += source.scores
-    # As JSON in a script element, in which no character begins a tag or a comment.
-    objects = {"shapes": sorted(MARKERS), "colours": dict(NAMED_COLOURS)}  # which the script can draw
+    # JSON in a script element, so no character may begin a tag or a comment.
+    objects = {"shapes": sorted(MARKERS), "colours": dict(NAMED_COLOURS)}  # drawable by the script
     content = {"corpora": corpora, "objects": objects}
     data = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     text = environment.get_template("page.html").render(
@@ -175,7 +175,7 @@ def write_report(
         **_assets(),
     )
     prepare_output_file(out)
-    write_atomically(out, text.encode(errors="backslashreplace"))  # names of files may be no text
+    write_atomically(out, text.encode(errors="backslashreplace"))  # file names may not be valid text
     size = len(text)
     return WrittenPage(
         path=out, num_runs=len(runs), num_corpora=len(corpora), num_characters=size, notes=tuple(notes)
@@ -183,7 +183,7 @@ def write_report(
 
 
 def _assets() -> dict[str, str]:
-    """Script and style, with the hashes by which the page allows these and nothing else."""
+    """Script and style, with the hashes by which the page allows only these."""
     templates = resources.files(PACKAGE) / "templates"
     assets = {
         "style": (templates / "page.css").read_text("utf-8"),
@@ -200,19 +200,19 @@ class MorphemeTable:
     """The morphemes of a corpus, as the metric `morphemes` found them."""
 
     title: str
-    """The corpus."""
+    """Title of the corpus."""
     value: float
-    """Share of the meaning that morphemes express."""
+    """Share of meanings that morphemes express."""
     rows: Sequence[Mapping[str, Any]]
     """The first morphemes, by weight: `form`, `meaning`, `weight`, `num_messages`."""
     num_more: int
-    """Further ones."""
+    """Number of further morphemes."""
     messages: Sequence[tuple[Sequence[tuple[str, str | None]], str]]
-    """Messages as forms with their meanings, or None; and the meaning of each message."""
+    """Messages as pairs of form and meaning (or None), each with the meaning of the message."""
 
 
 def inventories(sources: Sequence[Source]) -> tuple[list[MorphemeTable], int]:
-    """The morphemes of the sources that were scored with `morphemes`, and how many sources were left out."""
+    """Morphemes of the sources that were scored with `morphemes`, and the number of sources left out."""
     found = [
         (source.title, float(record.value), record.details)
         for source in sources
@@ -233,7 +233,7 @@ def inventories(sources: Sequence[Source]) -> tuple[list[MorphemeTable], int]:
 
 
 def _parts(message: str) -> list[tuple[str, str | None]]:
-    """A message of the details as its parts: `[3 4: color=red] 7` has two."""
+    """Split a message of the details into its parts: `[3 4: color=red] 7` has two."""
     parts: list[tuple[str, str | None]] = []
     place = 0
     for match in _PART.finditer(message):
@@ -245,18 +245,18 @@ def _parts(message: str) -> list[tuple[str, str | None]]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Transcript:
-    """Some rounds of a run."""
+    """Excerpt of the rounds of a run."""
 
     title: str
-    """The run."""
+    """Title of the run."""
     num_rounds: int
     """Number of all its rounds."""
     rows: tuple[tuple[str, ...], ...]
-    """Round, speaker, listener, meaning, message, answer, and whether it was understood."""
+    """Round, speaker, listener, meaning, message, answer, and whether the message was understood."""
 
 
 def transcripts(sources: Sequence[Source]) -> list[Transcript]:
-    """The transcripts of those sources that have rounds; a file that is damaged has none."""
+    """Transcripts of the sources that have rounds; damaged files are skipped."""
     found: list[Transcript] = []
     for source in sources:
         file = None if source.folder is None else RunFolder(source.folder).rounds
@@ -275,7 +275,7 @@ def transcripts(sources: Sequence[Source]) -> list[Transcript]:
 
 
 def _row(played: dict[str, Any]) -> tuple[str, ...]:
-    """A round as texts without control characters; the page escapes them."""
+    """Round as texts without control characters, which the page escapes."""
     listener = "" if played["listener"] < 0 else played["listener"]
     meaning = ", ".join(map(str, played["meaning"]))
     outcome = "" if listener == "" else "understood" if played["success"] else "not understood"

@@ -58,7 +58,7 @@ GRAMMAR_OPTIONS = ("num_attributes", "num_values", "word_length", "vocab_size", 
 LIBRARIES = {"torch": "PyTorch", "numpy": "NumPy", "python": "Python"}
 """Names of libraries by their keys in metadata."""
 SIZE, VERSION = "n", "v"
-"""Keys of a signature that are no options: number of messages, and version."""
+"""Keys of a signature that are not options: number of messages, and version."""
 OWN_SENTENCES = (
     *(
         "name",
@@ -73,11 +73,11 @@ OWN_SENTENCES = (
         "metrics",
     ),
 )
-"""Settings of an ICY study with a sentence of their own, or that have no effect on results."""
+"""Settings of an ICY study that have their own sentence, or no effect on results."""
 NAME_PARTS = re.compile(r"[:,=-]")
 """Separators in the name of an agent with its cell and options, such as `husendz:dgsend`."""
 PART_SETTINGS = (".kind", ".cell", ".prompt")
-"""Ends of the names of settings whose values are names of parts."""
+"""Endings of the names of settings whose values are names of parts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -115,7 +115,7 @@ class Methods:
         """The section.
 
         Args:
-            form: text, markdown, or latex, whose citations have the keys of `bibtex`.
+            form: text, markdown, or latex, which cites by the keys of `bibtex`.
 
         Raises:
             ConfigError: If there is no such form.
@@ -123,7 +123,7 @@ class Methods:
         return look_up("form", str(form), FORMS)(self.paragraphs)
 
     def bibtex(self) -> str:
-        """BibTeX of the works that it cites."""
+        """BibTeX of the cited works."""
         return "\n".join(bibtex(key) for key in sorted(cited(self.paragraphs)))
 
     def to_json(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class Methods:
 
 
 def cited(paragraphs: Iterable[Paragraph]) -> list[str]:
-    """Return the keys of the works that are cited, each once, in their order."""
+    """List the keys of the cited works, without duplicates, in order."""
     pieces = (piece for each in paragraphs for sentence in each.sentences for piece in sentence)
     return list(dict.fromkeys(key for piece in pieces if isinstance(piece, Cite) for key in piece.keys))
 
@@ -155,7 +155,7 @@ def methods(
         hardware: Whether to report the machine.
 
     Raises:
-        ConfigError: If there is nothing at a path, or there is no such score.
+        ConfigError: If there is nothing at a path, or no such score.
         DamagedError: If a file was changed.
     """
     places = [Path(path) for path in paths]
@@ -173,12 +173,14 @@ def methods(
     paragraphs += _filled("scores", _score_facts(sources, metrics))
     paragraphs += _filled("versions", _version_facts(sources, hardware=hardware))
     if not paragraphs:
-        raise ConfigError(f"{', '.join(map(str, places))}: says nothing of how it was made")
+        raise ConfigError(
+            f"{', '.join(map(str, places))}: no metadata on how it was made: expected a run, sweep, corpus or study"
+        )
     return Methods(paragraphs=tuple(paragraphs))
 
 
 def names_at(place: Path) -> Iterator[str]:
-    """Yield the names that results rest on: games, parts and metrics; of studies, keys of works.
+    """Yield the names that results are based on: games, parts and metrics; for studies, keys of works.
 
     Raises:
         ConfigError: If there are no results, or a file can't be read.
@@ -255,7 +257,7 @@ def _sentence(template: str, facts: Facts) -> Phrase | None:
 def _joined(
     paragraphs: Sequence[Paragraph], escaped: Callable[[str], str], cite: Callable[[Cite], str]
 ) -> str:
-    """Join sentences to paragraphs, with an empty line between these."""
+    """Join sentences to paragraphs, separated by empty lines."""
 
     def piece_text(piece: str | Cite) -> str:
         return escaped(piece) if isinstance(piece, str) else cite(piece) if piece.keys else ""
@@ -337,7 +339,7 @@ def _add_chance(chance: dict[str, list[Any]], levels: Mapping[str, Any]) -> None
 
 
 def _model_facts(runs: Sequence[Source]) -> list[Facts]:
-    """Models that took part, their prompts and costs; equal ones once."""
+    """Collect models that took part, their prompts and costs, without duplicates."""
     models: list[Facts] = []
     for run in runs:
         participants = run.metadata.get("participants")
@@ -460,7 +462,9 @@ def _corpus_facts(source: Source) -> dict[str, Any]:
         ]
         options = options_text([{key: metadata[key] for key in GRAMMAR_OPTIONS if key in metadata}])
         facts |= {
-            "subject": f"What was taught{' first' if 'chain' in metadata else ''}" if speaker else "It",
+            "subject": f"The language taught{' first' if 'chain' in metadata else ''}"
+            if speaker
+            else "Its language",
             "grammar": grammar,
             "lines": f" ({'; '.join(lines)})" if lines else "",
             "grammar_works": Cite.of(*names),
@@ -576,7 +580,7 @@ def _study_paragraphs(place: Path) -> list[Paragraph] | None:
         if isinstance(data.get("study"), Mapping):
             return _filled("study", _icy_facts(data["study"], rows))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ConfigError(f"{place}: not the results of a study: {error!r}") from None
+        raise ConfigError(f"{place}: expected the results of a study: {error!r}") from None
     return None
 
 
@@ -615,7 +619,6 @@ def _icy_facts(study: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> d
 
 
 def _cbm_paragraphs(rows: Sequence[Mapping[str, Any]]) -> list[Paragraph]:
-    """Write the paragraphs of the games of a CBM study."""
     runs = [run for row in rows for run in row["runs"]]
     seeds = sorted({run["seed"] for run in runs} | {int(seed) for row in rows for seed in row["failures"]})
     failed = [

@@ -1,4 +1,4 @@
-"""Facts of the configs of runs, one or several that differ: parts with their options and works, values, sizes."""
+"""Facts of the configs of one or several runs: parts with their options and works, values, sizes."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,13 +25,13 @@ from ecsuite.parts.registry import KIND, Registry
 Tree = Mapping[str, Any]
 """Config of a run, or a section of one."""
 ASIDE = re.compile(r" ?\([^()]*(\b(19|20)\d\d\b|of a run|asked for by name)[^()]*\)")
-"""Parentheses in the line of a part with works, which are cited, or commands."""
+"""Parentheses in the description of a part that contain works (which are cited) or commands."""
 CELL_SUFFIX = re.compile(r", \w+:CELL")
-"""Part of a line that says how a cell is appended to a name."""
+"""Part of a description on how to append a cell to a name."""
 AGENTS = ("sender", "receiver")
-"""Kinds of parts whose lines end with how they are named on the command line."""
+"""Kinds of parts whose descriptions end with their names on the command line."""
 NEUTRAL = ("none", "uniform")
-"""Kinds of a part within a part that change nothing."""
+"""Kinds of a nested part that change nothing."""
 SIZES = {"num_examples", "batch_size", "num_epochs"}
 """Settings of the training that determine the number of steps."""
 STOPS = {
@@ -144,7 +144,7 @@ def _training_facts(training: Sequence[Tree], endings: Sequence[Tree]) -> dict[s
     steps = list(dict.fromkeys(end["num_steps"] for end in endings if isinstance(end.get("num_steps"), int)))
     rounds = f"{value_text(values_of(training, 'num_examples'))} rounds"
     for tree, end in zip(training, endings, strict=False):
-        if tree.keys() >= SIZES:  # else a config that no run wrote
+        if tree.keys() >= SIZES:  # otherwise not a config written by a run
             batches = -(-tree["num_examples"] // (tree["batch_size"] * tree.get("accumulate", 1)))
             if end.get("num_steps") not in (None, batches * tree["num_epochs"]):
                 rounds = "all rounds of the world"
@@ -170,7 +170,7 @@ def _training_facts(training: Sequence[Tree], endings: Sequence[Tree]) -> dict[s
 
 
 def _loss_phrase(losses: Sequence[Tree]) -> Phrase | None:
-    """Describe the loss; a cost of symbols is mentioned only if there is one."""
+    """Describe the loss; the cost of symbols is mentioned only if there is one."""
     if values_of(losses, KIND) != ["task"]:
         return part_phrase(losses, LOSSES)
     options = options_text(losses, without=(KIND,))
@@ -183,12 +183,12 @@ def sections(configs: Sequence[Tree], name: str) -> list[Tree]:
 
 
 def are_rounds(configs: Sequence[Tree]) -> bool:
-    """Return whether all configs are plays of rounds, in which nobody is trained."""
+    """Return whether all configs are plays of rounds, without training."""
     return bool(configs) and all("participant" in (config.get("play") or ()) for config in configs)
 
 
 def line_of(registry: Registry, kind: str) -> str:
-    """Return the line about a part without works; parts of users have the same line."""
+    """Return the description of a part without works; users' parts share one description."""
     if is_foreign(kind):
         return "a part of our own"
     line = CELL_SUFFIX.sub("", ASIDE.sub("", registry.lines().get(kind, "")))
@@ -196,7 +196,7 @@ def line_of(registry: Registry, kind: str) -> str:
 
 
 def part_phrase(trees: Sequence[Tree], registry: Registry, *, without: Sequence[str] = ()) -> Phrase | None:
-    """Describe a part with its options, such as `gumbel (Gumbel-softmax): vocab size 5, max len 3`; None without trees.
+    """Describe a part with its options: `gumbel (Gumbel-softmax): vocab size 5, max len 3`; None without trees.
 
     Args:
         trees: Section of the part in each config.
@@ -232,7 +232,7 @@ def _usual(registry: Registry, kind: str, trees: Sequence[Tree]) -> list[str]:
 
 
 def values_of(trees: Sequence[Tree], key: str) -> list[Any]:
-    """Return the distinct values of an option, in their order."""
+    """Return the distinct values of an option, in order."""
     values: list[Any] = []
     for tree in trees:
         if key in tree and tree[key] not in values:

@@ -123,7 +123,7 @@ def test_pairs_that_are_never_defined_together_say_so(collection):
     found = correlate(collection(known_corpora(first=first, second=second)))
     each = pair(found, "first", "second").plain
     assert (each.num_sources, each.value) == (0, None)
-    assert each.reason == "defined together for 0 sources, expected at least 5"
+    assert each.reason == "expected at least 5 sources with all variables, got 0"
     assert pair(found, "first", "a").plain.num_sources == 20
 
 

@@ -257,8 +257,8 @@ def test_where_some_seeds_formed_a_protocol_seeds_are_points_without_a_mean():
     figure, [line, points] = pictures.over_setting(runs, "accuracy", "size")
     assert line.y == [pytest.approx(0.64), None] and line.low[1] is None
     assert points.is_points and points.x == [2, 2] and points.y == pytest.approx([0.2, 0.9])
-    assert "some formed a protocol" in figure.get_suptitle()
+    assert "some of which formed a protocol" in figure.get_suptitle()
     rows = pictures.score_intervals(Results(runs).means(by=["size"]), runs, "accuracy", "higher")
-    assert "some formed a protocol" in rows.get_suptitle()
+    assert "some of which formed a protocol" in rows.get_suptitle()
     marks = [len(each.get_xdata()) for each in rows.axes[0].lines if each.get_marker() == "o"]
     assert sorted(marks) == [1, 2]

@@ -46,8 +46,8 @@ def test_a_mean_of_some_of_the_speakers_says_so():
     score = next(score for score in card.scores if score.name == "topsim")
     assert score.details["by_speaker"]["3"] is None is not score.value
     assert "has no score and is not in the mean: " in " ".join(card.full(200).split())
-    assert "Means of some of the speakers: topsim (3 of 4)" in str(card)
-    assert "Means of some" not in str(score_corpus(corpus, ["topsim"]))
+    assert "Means over some of the speakers: topsim (3 of 4)" in str(card)
+    assert "Means over some" not in str(score_corpus(corpus, ["topsim"]))
 
 
 def test_a_draw_is_the_mean_over_speakers():

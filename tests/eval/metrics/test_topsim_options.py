@@ -161,7 +161,7 @@ def test_degenerate_corpora_have_values_or_reasons():
     equal = corpus_of((MEANINGS + 1).tolist(), MEANINGS)
     assert value(",given=length", equal) == pytest.approx(value("", equal))  # nothing to hold fixed
     same = corpus_of([[1] * (1 + int(row[0])) for row in MEANINGS], MEANINGS)
-    reason = "what is held fixed determines the distances"
+    reason = "the covariates determine the distances"
     assert scores(",given=length,message_distance=edit", same)[0].reason == reason
     features = corpus_of(ROWS, RNG.normal(size=(40, 3)))
     for name in ("jaccard", "levenshtein"):

@@ -128,7 +128,7 @@ def test_figures_of_both_programs(messages, conklin, celebi):
 
 def test_what_is_undefined():
     reasons = [score.reason for score in scores(CONCAT, GRID, ",characters=7")]
-    assert reasons == ["expected at least 8 characters, as many as occur, got 7"] * 4
+    assert reasons == ["expected at least 8 characters, the number of different symbols, got 7"] * 4
     one = scores(CONCAT, GRID * [1, 0])
     assert [score.reason for score in one] == [None, None, None, "fewer than two attributes vary"]
     assert [score.value for score in one[:3]] == [0, 0, 0]

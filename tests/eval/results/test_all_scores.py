@@ -74,7 +74,7 @@ def test_other_settings_are_shown_and_not_compared():
     other[1]["scores"][0]["signature"] = "topsim|n:3|v:1"
     [score] = compared([FIRST, other]).scores
     assert not score.differences and score.reason == (
-        "a cannot be compared at 3 messages: it has no number of messages in its signature: score it again"
+        "a cannot be compared at 3 messages: its signature has no number of messages: score it again"
     )
     assert {name: result.score for name, result in score.samples.items()} == {"a": 0.5, "b": 0.52}
 
@@ -134,7 +134,9 @@ def test_only_of_runs_are_seeds_advised(tmp_path):
 
 
 def test_nothing_in_common_is_told():
-    with pytest.raises(ConfigError, match=r"no score that two of them have: ami: no meaning occurs twice$"):
+    with pytest.raises(
+        ConfigError, match=r"no score occurs in two of the sources: ami: no meaning occurs twice$"
+    ):
         compared([document("a", ami="no meaning occurs twice"), document("b", ami="the same")])
     with pytest.raises(ConfigError, match="unknown baseline 'x'"):
         compared([FIRST, SECOND], baseline="x")
@@ -167,7 +169,7 @@ def test_corpora_that_mini_reads_unequally_often_are_not_ranked():
     shown = report(compared(found))
     [line] = [line for line in shown.notes if "passes" in line]
     assert line.startswith(
-        "xferbench: passes per epoch differ: a 2.27, b 1; compare corpora of equally many symbols"
+        "xferbench: passes per epoch differ: a 2.27, b 1; compare corpora with equal numbers of symbols"
     )
     assert shown.tables[0].to_frame()["conclusion"].tolist() == ["unknown"]
 
@@ -248,7 +250,7 @@ def test_another_signature_leaves_out_only_the_pairs_in_which_it_stands():
 def test_unreliable_intervals_are_a_trait_of_the_score():
     made = [document("a", has=(0.5, 0.4, 0.6)), document("b", has=(0.8, 0.79, 0.81))]
     [score] = compared(made).scores
-    assert [each.basis for each in score.differences] == ["its intervals are too wide"]
+    assert [each.basis for each in score.differences] == ["the intervals of this score are too wide"]
 
 
 def test_a_corpus_and_its_file_of_scores_are_one_source(ecsuite, tmp_path):
@@ -277,9 +279,9 @@ def test_a_mistyped_measure_has_the_nearest_name(ecsuite, tmp_path):
         _, data = document(name, topsim=(0.5, 0.4, 0.6))
         (tmp_path / f"{name}.json").write_text(json.dumps(data))
     code, _, err = ecsuite("compare", "a.json", "b.json", "--metric", "topsym")
-    assert code == 2 and err == "a.json: no score topsym in it; did you mean 'topsim'? It has topsim\n"
+    assert code == 2 and err == "a.json: no score topsym; did you mean 'topsim'? It has topsim\n"
     code, _, err = ecsuite("compare", "a.json", "b.json", "--metric", "cbm")
-    assert code == 2 and err == "a.json: no score cbm in it; it has topsim\n"
+    assert code == 2 and err == "a.json: no score cbm; it has topsim\n"
 
 
 def test_a_corpus_that_is_named_twice_is_scored_once(ecsuite, tmp_path):

@@ -129,9 +129,9 @@ def test_nothing_is_concluded_from_intervals_that_cover_too_often():
     )
     [found] = compare([high, low], "has").differences
     assert (found.conclusion, found.p_value, found.ci95) == ("unknown", None, None)
-    assert found.basis == "its intervals are too wide"  # of people there are no seeds
+    assert found.basis == "the intervals of this score are too wide"  # of people there are no seeds
     [found] = compare([replace(high, is_run=True), low], "has").differences
-    assert found.basis == "its intervals are too wide: train several seeds"
+    assert found.basis == "the intervals of this score are too wide: train several seeds"
 
 
 def test_scores_without_an_interval_are_unknown():

@@ -92,14 +92,14 @@ def test_what_can_not_be_compared_says_why(tmp_path, folders):
     small = scored(tmp_path / "few", grammar(40), ["posdis"])
     assert is_exhaustive(ec.read_corpus(exhaustive)) and not is_exhaustive(ec.read_corpus(small))
     [score] = Results.read([exhaustive, small]).compare(["posdis"]).scores
-    assert score.reason.endswith("says each meaning of its world once, so its size is that of the world")
+    assert score.reason.endswith("has each meaning of its world once, so its size is the size of the world")
     shutil.copy(folders["large"] / "scores.json", tmp_path / "alone.json")
     scores = Results.read([small, tmp_path / "alone.json"]).compare(["posdis"]).scores
     assert scores[0].reason is None  # the file says where the corpus is
     text = (tmp_path / "alone.json").read_text().replace(str(folders["large"]), str(tmp_path / "gone"))
     (tmp_path / "alone.json").write_text(text)
     [score] = Results.read([small, tmp_path / "alone.json"]).compare(["posdis"]).scores
-    assert score.reason.startswith("gone cannot be compared at 40 messages: the corpus of gone is not there")
+    assert score.reason.startswith("gone cannot be compared at 40 messages: the corpus of gone is missing")
 
 
 def test_a_corpus_that_changed_is_not_drawn_from(tmp_path):
@@ -109,7 +109,7 @@ def test_a_corpus_that_changed_is_not_drawn_from(tmp_path):
     )
     ec.write_corpus(grammar(400, seed=9), second)
     [score] = Results.read([first, second]).compare(["posdis"]).scores
-    assert score.reason.endswith("no longer is what was scored")
+    assert score.reason.endswith("has changed since it was scored")
 
 
 def test_each_metric_is_computed_once_at_a_size(folders):

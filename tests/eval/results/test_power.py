@@ -59,16 +59,16 @@ def test_the_spread_is_pooled_over_sources():
     assert found.sd_ci95[0] == pytest.approx((10 / stats.chi2.ppf(0.975, 3)) ** 0.5)
     low, high = found.seeds_range
     assert low <= found.seeds <= high and found.seeds == num_seeds(5 / found.sd, 0.8)
-    assert f"A difference of 5 needs {found.seeds} seeds of each source ({low} to {high})" in found.notes()[0]
+    assert f"A difference of 5 needs {found.seeds} seeds per source ({low} to {high})" in found.notes()[0]
     least = seeds_needed(games([1, 3], [0, 2, 4]), "topsim", 1e-9, 0.8)
-    assert "needs more than 100,000 seeds of each source" in least.notes()[0]
+    assert "needs more than 100,000 seeds per source" in least.notes()[0]
     differences = [row[1] for row in found.smallest]
     assert differences == sorted(differences, reverse=True)
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
-    [([[1], [2]], "no source has two seeds"), ([[1, 1]], "all seeds of a source have one score")],
+    [([[1], [2]], "no source has two seeds"), ([[1, 1]], "all seeds of a source have equal scores")],
 )
 def test_no_spread_is_told(values, message):
     with pytest.raises(ConfigError, match=message):

@@ -130,7 +130,7 @@ def test_all_commands_take_the_same_paths(tmp_path, ecsuite):
         name, dashes, options = command.partition(" --")
         words, options = name.split(), f"{dashes}{options}".split()
         code, _, err = ecsuite(*words, str(folder), *options)
-        assert code == 0 or "one score" in err, (command, err)
+        assert code == 0 or "equal scores" in err, (command, err)
         for place in ("nowhere", str(tmp_path)):
             if place == "nowhere":
                 code, _, err = ecsuite(*words, place, *options)
@@ -178,7 +178,7 @@ def test_a_copy_of_a_run_is_no_further_seed(tmp_path, small_files):
         [source] = Results.read(paths, notes.append).runs()
         assert source.scores and Results([source]).means().rows[0].num_runs == 1
         used = next(path for path in paths if path != copy)
-        assert notes == [f"{copy}: left out, as a copy of a run counts once, here {used}"]
+        assert notes == [f"{copy}: left out as a copy of {used}, as each run counts once"]
     notes.clear()
     assert [source.name for source in Results.read([original, other, original], notes.append).runs()] == [
         "finished",
@@ -186,12 +186,12 @@ def test_a_copy_of_a_run_is_no_further_seed(tmp_path, small_files):
     ]
     assert not notes  # one that is named twice is no copy
     Results.read([copy, original, tmp_path / "link"], notes.append).runs()
-    assert notes == [f"{copy} and 1 more: left out, as a copy of a run counts once, here {original}"]
+    assert notes == [f"{copy} and 1 more: left out as a copy of {original}, as each run counts once"]
 
 
 def test_copies_that_are_left_out_are_told(tmp_path, small_files, ecsuite):
     shutil.copytree(tmp_path / "finished", tmp_path / "copy")
-    told = "copy: left out, as a copy of a run counts once, here finished\n"
+    told = "copy: left out as a copy of finished, as each run counts once\n"
     assert ecsuite("compare", "table", "finished", "copy")[::2] == (0, told)
     code, _, err = ecsuite("report", "finished", "copy")
     assert code == 0 and err == f"note: {told}"
@@ -200,7 +200,7 @@ def test_copies_that_are_left_out_are_told(tmp_path, small_files, ecsuite):
 def test_copies_that_are_left_out_are_told_in_python(tmp_path, small_files, capsys):
     shutil.copytree(tmp_path / "finished", tmp_path / "copy")
     assert len(results(tmp_path / "finished", tmp_path / "copy")) == 1
-    assert capsys.readouterr().err.endswith(f"counts once, here {tmp_path / 'finished'}\n")
+    assert capsys.readouterr().err.endswith(f"copy of {tmp_path / 'finished'}, as each run counts once\n")
 
 
 def test_runs_that_diverged_or_have_not_ended_are_in_no_mean(tmp_path, small_files):

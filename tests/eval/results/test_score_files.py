@@ -161,7 +161,7 @@ def test_one_path_with_two_contents_is_refused(tmp_path):
     files = [
         write(tmp_path / f"{sha}.json", scorecard({"da": 4.0}, seed=int(sha), sha=sha)) for sha in ("1", "2")
     ]
-    with pytest.raises(ConfigError, match=r"has scores of different contents; remove the older scores$"):
+    with pytest.raises(ConfigError, match=r"has scores of two different corpora; remove the older scores$"):
         gather(files)
 
 
@@ -176,8 +176,8 @@ MISTAKES = [
     ("{", "1: not JSON"),
     ("[" * 100_000, "not JSON: nesting that is too deep"),
     ([], NO_SCORES),
-    ({"scores": [{"name": "elcc"}]}, "no XferBench score in it"),
-    ({"scores": [{"name": f"{number}"} for number in range(9999)]}, "no XferBench score in it"),
+    ({"scores": [{"name": "elcc"}]}, "no XferBench score"),
+    ({"scores": [{"name": f"{number}"} for number in range(9999)]}, "no XferBench score"),
     (scorecard({}, value=None, reason="no symbols"), "the XferBench score is undefined: no symbols"),
     (scorecard({}), NO_TARGETS),
     (scorecard([4.0]), NO_TARGETS),
@@ -216,7 +216,7 @@ def test_each_mistake_in_a_file_gets_a_line_with_its_name(tmp_path, data, messag
         ("none", "no such file or folder of results"),
         (
             ".",
-            "no run, corpus or scores in it: expected a folder of `ecsuite sweep`, `train-game` or `grammar`, a "
+            "no run, corpus or scores: expected a folder of `ecsuite sweep`, `train-game` or `grammar`, a "
             "corpus, or a file of `ecsuite score --out`",
         ),
     ],
@@ -230,9 +230,9 @@ def test_nothing_to_read(tmp_path, name, message):
 @pytest.mark.parametrize(
     ("by_target", "seeds", "message"),
     [
-        ((), (), "a: expected at least one seed and one target, with a score for each"),
-        (({"da": 1.0},), (), "a: expected at least one seed and one target, with a score for each"),
-        (({},), (0,), "a: expected at least one seed and one target, with a score for each"),
+        ((), (), "a: expected at least one seed and one target, and a score for each"),
+        (({"da": 1.0},), (), "a: expected at least one seed and one target, and a score for each"),
+        (({},), (0,), "a: expected at least one seed and one target, and a score for each"),
         (({"da": 1.0, "eu": 1.0}, {"da": 1.0}), (0, 4), "a, seed 4: no score for eu, which seed 0 has"),
         (({"da": 1.0}, {"da": 1.0, "eu": 1.0}), (0, 4), "seed 0: no score for eu, which a, seed 4 has"),
         (({"da": float("inf")},), (0,), "a: inf is not a score (da, seed 0)"),
@@ -308,7 +308,7 @@ def test_seeds_that_failed_leave_the_others_of_their_game(tmp_path):
     [result] = gather([tmp_path], "topsim")
     assert result.seeds == (1, 2) and result.score == pytest.approx(0.15)
     write(tmp_path / "sweep.json", {"format": 1, "name": "s", "metrics": ["topsim"], "runs": [failed]})
-    with pytest.raises(ConfigError, match="no score topsim in it"):
+    with pytest.raises(ConfigError, match="no score topsim"):
         gather([tmp_path], "topsim")
 
 
@@ -338,18 +338,20 @@ def test_a_score_beside_a_name(tmp_path):
 
 
 BAD_INTERVAL = {"scores": [{"name": "topsim", "value": 1, "ci95": [1]}]}
-OTHERS = "compute it with `ecsuite score --metrics xferbench`, or choose one with --metric: topsim, ami"
+OTHERS = (
+    "compute it with `ecsuite score --metrics xferbench`, or choose another score with --metric: topsim, ami"
+)
 
 
 @pytest.mark.parametrize(
     ("metric", "data", "message"),
     [
-        ("topsin", None, "no score topsin in it; did you mean 'topsim'? It has topsim, ami"),
-        ("xferbench", None, f"no XferBench score in it; {OTHERS}"),
+        ("topsin", None, "no score topsin; did you mean 'topsim'? It has topsim, ami"),
+        ("xferbench", None, f"no XferBench score; {OTHERS}"),
         ("ami", None, "the score ami is undefined: few"),
-        ("chrf", {"name": "a", "chrf": "x"}, "no score chrf in it"),
-        ("chrf", {"name": "a"}, "no score chrf in it"),
-        ("chrf", [1], "no score chrf in it"),
+        ("chrf", {"name": "a", "chrf": "x"}, "no score chrf"),
+        ("chrf", {"name": "a"}, "no score chrf"),
+        ("chrf", [1], "no score chrf"),
         ("topsim", BAD_INTERVAL, "ci95 of topsim: expected two numbers, got [1]"),
     ],
 )

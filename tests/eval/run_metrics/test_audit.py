@@ -96,7 +96,7 @@ def test_agents_that_use_what_is_said():
     assert signalled.value > signalled.null and signalled.p_value == 0.01
     # Each of the moves that are said at all is made where it is heard: as many bits as the guide's words have.
     assert 1.5 < influence.value <= np.log2(5) and influence.null is None
-    assert found.conclusion.startswith("Messages matter: with those of other episodes the reward is ")
+    assert found.conclusion.startswith("Messages matter: with messages of other episodes the reward is ")
     json.dumps(found.to_json(), allow_nan=False)
 
 
@@ -106,9 +106,7 @@ def test_agents_that_say_what_they_see_to_nobody():
     assert {each.loss.mean for each in found.conditions[1:]} == {0.0}
     assert [each.value for each in told(found, "influence").values()] == [0.0]
     assert [each.p_value for each in told(found, "signalling").values()] == [0.01]
-    assert found.conclusion.startswith(
-        "Messages tell what speakers see, and nobody does anything else for it"
-    )
+    assert found.conclusion.startswith("Messages depend on what speakers see, but change no action")
 
 
 def test_agents_that_obey_noise():
@@ -116,9 +114,7 @@ def test_agents_that_obey_noise():
     found = audit(play, agents=Babbling(play.environment, play.channel), num_episodes=64, num_draws=99)
     assert [each.p_value > 0.05 for each in told(found, "signalling").values()] == [True]
     # To walk at random is better than to stand still, whatever was said.
-    assert found.conclusion.startswith(
-        "That messages arrive matters, not what they say: severed, the reward is "
-    )
+    assert found.conclusion.startswith("Messages matter, but not their content: severed, the reward is ")
 
 
 class Obedient:
@@ -187,13 +183,13 @@ def test_of_many_speakers_one_may_seem_to_say_something_by_chance():
         told = with_correction([replace(row, p_value=0.02), *[replace(row, p_value=0.6)] * num_others])
         changed = replace(found, conditions=[found.conditions[0], *as_used], told=[*told, *others])
         assert told[0].p_holm == pytest.approx(0.02 * (1 + num_others))
-        assert changed.conclusion.startswith("Messages tell what speakers see") == says
+        assert changed.conclusion.startswith("Messages depend on what speakers see") == says
 
 
 def test_agents_that_hear_nothing():
     play = grid("play.is_severed=true")
     found = audit(play, agents=ScriptedAgents(play.environment, play.channel), num_episodes=32)
-    assert found.conclusion == "No message arrives at anybody: what is said can't matter."
+    assert found.conclusion == "No message reaches an agent, so messages can't matter."
     assert {each.loss.mean for each in found.conditions[1:]} == {0.0} and found.scripted > 0.8
 
 
@@ -208,7 +204,7 @@ def test_the_table_the_picture_and_what_is_refused(ecsuite, tmp_path, monkeypatc
     code, out, err = ecsuite("audit", "run", "--episodes", "8", "--plot", "a.svg")
     assert (code, err) == (0, "") and "swapped" in out and (tmp_path / "a.svg").is_file()
     assert (
-        "play.broadcasts=heard" in out and "see everything get 0.9733 an episode" in out
+        "play.broadcasts=heard" in out and "see everything get 0.9733 per episode" in out
     )  # 1 - 0.02 * 4 / 3
     code, out, err = ecsuite("audit", "run", "--episodes", "4")
     assert code == 2 and "8" in err and err.count("\n") == 1

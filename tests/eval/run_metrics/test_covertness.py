@@ -118,7 +118,7 @@ def test_a_society_has_the_mean_over_its_senders(tmp_path):
 @pytest.mark.parametrize(
     ("task", "settings", "reason"),
     [
-        ("reconstruction", (), "no target is chosen"),
+        ("reconstruction", (), "do not choose one target"),
         ("discrimination,sender_input=targets_and_distractors", (), "sees several objects"),
         ("discrimination", ("channel.noise=confusion", "evaluation.noise=true"), "meet noise"),
         ("discrimination,fewest_distractors=2", (), "numbers of candidates"),

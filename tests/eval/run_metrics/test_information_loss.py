@@ -100,8 +100,8 @@ def test_reconstruction_in_a_society_is_of_all_pairs(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("task", "settings", "reason"),
     [
-        ("autoencoding", (), "no distribution over meanings"),
-        ("reconstruction,num_known=1", (), "no distribution over meanings"),
+        ("autoencoding", (), "not a distribution over meanings"),
+        ("reconstruction,num_known=1", (), "not a distribution over meanings"),
         ("discrimination,sender_input=targets_and_distractors", (), "sees several objects"),
         ("discrimination", ("reasoning.kind=rsa",), "reasons about other messages"),
     ],

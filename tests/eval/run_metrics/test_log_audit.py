@@ -45,21 +45,21 @@ def test_messages_that_are_the_observation_have_maximal_signalling():
     assert scores["signalling"].value == pytest.approx(entropy) and 1.9 < entropy <= 2
     assert p_of(scores["signalling"]) < 0.01 and scores["outsider"].value == 1
     assert p_of(scores["coordination"]) > 0.05 and p_of(scores["listening"]) > 0.05
-    assert found.conclusion.endswith("nothing shows that anybody acts on them.")
+    assert found.conclusion.endswith("no evidence that agents act on them.")
 
 
 def test_constant_messages_have_no_information():
     scores, found = audited(steps("constant"))
     for name in ("signalling", "coordination", "listening"):
         assert scores[name].value == 0 and scores[name].chance.level == 0
-    assert found.conclusion.startswith("Nothing shows")
+    assert found.conclusion.startswith("No evidence")
 
 
 def test_followed_messages_have_maximal_listening_at_their_delay():
     scores, found = audited(steps("followed"))
     assert scores["coordination"].value == pytest.approx(scores["coordination"].details["most"])
     assert p_of(scores["listening"]) < 0.01
-    assert "actions go with the messages" in found.conclusion
+    assert "actions depend on the messages" in found.conclusion
     assert p_of(audited(steps("followed"), delay=2)[0]["coordination"]) > 0.01
 
 

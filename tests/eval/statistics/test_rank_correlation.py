@@ -101,10 +101,10 @@ def test_equal_given_variables_count_once():
 @pytest.mark.parametrize(
     ("first", "given", "reason"),
     [
-        (np.ones(20), np.zeros((0, 20)), "one value for all sources that have it"),
+        (np.ones(20), np.zeros((0, 20)), "a variable has the same value for all sources"),
         (np.where(np.arange(20) < 4, np.arange(20.0), np.nan), np.zeros((0, 20)),
-         "defined together for 4 sources, expected at least 5"),
-        (np.arange(20.0), np.arange(20.0)[None] ** 2, "one of them follows from what is given"),
+         "expected at least 5 sources with all variables, got 4"),
+        (np.arange(20.0), np.arange(20.0)[None] ** 2, "one of the variables follows from the covariates"),
     ],
     ids=["constant", "few", "given"],
 )  # fmt: skip
@@ -116,7 +116,7 @@ def test_why_there_is_no_value(first, given, reason):
 def test_equal_variables_have_no_interval():
     found = relation(np.arange(9.0), np.arange(9.0) ** 3, np.zeros((0, 9)))
     assert found.value == pytest.approx(1) and found.ci95 is None
-    assert found.reason == "they are equal in rank: no interval"
+    assert found.reason == "ranks are perfectly correlated or sources are too few: no interval"
 
 
 def test_only_sources_that_have_both_count():
@@ -166,7 +166,7 @@ def test_sources_of_few_groups_have_wide_intervals_or_none():
     assert many.value == single.value and many.p_value is None
     assert many.ci95[1] - many.ci95[0] > 1.5 * (single.ci95[1] - single.ci95[0])
     few = relation(first[groups], second[groups], np.zeros((0, 80)), groups % 4)
-    assert few.ci95 is None and few.reason == "an interval over groups needs at least 5, got 4"
+    assert few.ci95 is None and few.reason == "expected at least 5 groups for an interval, got 4"
 
 
 def test_clear_clusters_are_stable_and_chance_ones_are_not():

@@ -67,7 +67,7 @@ def test_output_folders_are_created_before_the_work(tmp_path):
     [
         (
             KeyboardInterrupt,
-            "stopped; finished jobs are kept in runs; run the same command to resume\n",
+            "stopped; finished jobs are stored in runs; run the same command to resume\n",
         ),
         (ConfigError, ""),
         (SystemExit, ""),

@@ -16,5 +16,5 @@ def test_the_inventory_and_cut_messages_are_shown():
 def test_without_morphemes_messages_are_shown_whole():
     corpus = Corpus([[a * 7 + b] for a, b in MEANINGS], meanings=MEANINGS)
     shown = score_corpus(corpus, ["morphemes"]).full()
-    assert "Morphemes in the order" not in shown
+    assert "Morphemes by weight" not in shown
     assert "Messages cut into morphemes" in shown

@@ -133,7 +133,7 @@ def test_of_a_large_corpus_messages_are_spread_evenly(monkeypatch, tmp_path):
     assert [message[1] for message in language.messages] == [0, 11, 22, 33, 44, 55, 66, 77, 88, 99]
     assert language.meaning(1) == "2"
     _, lines = heading(language, tmp_path)
-    assert lines[-1] == "100 messages, 100 distinct; 100 symbols; mean length 2.0; below: of 10 of them"
+    assert lines[-1] == "100 messages, 100 distinct; 100 symbols; mean length 2.0; 10 of them below"
 
 
 def test_of_a_long_message_the_beginning_is_shown():

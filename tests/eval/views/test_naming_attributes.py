@@ -37,6 +37,6 @@ def test_attributes_with_a_value_for_each_object(meanings, expected):
 
 def test_the_short_page_says_so():
     card = ecsuite.score(corpus_about(np.hstack([KINDS, FILES])), "posdis")
-    line = "Attribute 2 (from 0) names each object: no part of a message can stand for it."
+    line = "Attribute 2 (from 0) names each object, so no message part can express it."
     assert line in str(card) and card.to_json()["corpus"]["naming_attributes"] == [2]
     assert "names each object" not in str(ecsuite.score(corpus_about(KINDS), "posdis"))

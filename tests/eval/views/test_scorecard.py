@@ -322,8 +322,8 @@ def wraps(corpus, options):
     ("names", "message"),
     [
         (["./mine.py:first", "topsim"], "mine.py:5: ValueError: assignment destination is read-only"),
-        (["./mine.py:topsim"], "topsim: a score of ecsuite is called so, too"),
-        (["./mine.py:first", "./other.py:first"], "first: another metric is called so, too"),
+        (["./mine.py:topsim"], "topsim: a score of ecsuite has this name"),
+        (["./mine.py:first", "./other.py:first"], "first: another metric has this name"),
         (["./mine.py:large"], "large: expected a finite number"),
     ],
 )

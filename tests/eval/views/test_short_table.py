@@ -154,7 +154,7 @@ def test_mini_says_that_it_does_not_rank_games(cards):
 
 def test_every_message_empty_is_said():
     lines = lines_of(score_corpus(Corpus([[], [], []]), ["elcc", "has"]))
-    assert lines[-1] == "Every message is empty: there is nothing to measure."
+    assert lines[-1] == "Every message is empty, so no score is defined."
 
 
 def test_few_messages_are_told(cards):
@@ -201,7 +201,7 @@ def test_the_full_table_names_nothing_twice_in_a_block(cards):
 def test_what_is_of_drawn_messages_is_told():
     meanings = np.random.default_rng(0).integers(0, 3, (40, 2))
     card = score_corpus(Corpus(np.add(meanings, [1, 5]).tolist(), meanings=meanings), ["morphemes", "posdis"])
-    line = "morphemes is of 20,000 messages, drawn at random."
+    line = "morphemes uses 20,000 messages, drawn at random."
     assert line not in str(card)
     large = str(replace(card, corpus={**card.corpus, "num_messages": 30_000}))
     assert line in large and "posdis is of" not in large

@@ -60,7 +60,7 @@ def test_a_note_says_which_corpora_are_read_more_often():
     found = compare([few, many, nothing])
     [note] = [note for note in found.notes if "passes" in note]
     assert note.startswith(
-        "Unknown: passes per epoch differ: words 20, nothing 1, like_nothing 1; compare corpora of"
+        "Unknown: passes per epoch differ: words 20, nothing 1, like_nothing 1; compare corpora with"
     )
     assert found.num_comparisons == 1 and not any("Holm" in note for note in found.notes)
     assert not any("passes" in note for note in compare([many, nothing]).notes)

@@ -61,9 +61,11 @@ def verified(ecsuite, *arguments):
 def test_a_fresh_run_agrees_to_the_last_bit(ecsuite, run):
     code, out, err = ecsuite("verify", "finished")
     assert (code, err) == (0, "")
-    assert "identical     accuracy " in out and "identical     messages said again" in out
+    assert "identical     accuracy " in out and "identical     reproduced messages" in out
     assert out.endswith("finished: 21 identical, 1 not verified\n")
-    assert "not verified  xferbench" in out and "trains models, which takes long: --all" in out
+    assert (
+        "not verified  xferbench" in out and "trains models, which takes long; add --all to compute it" in out
+    )
 
 
 def test_a_changed_score_differs_by_how_much(ecsuite, run):
@@ -99,7 +101,11 @@ def test_what_is_claimed_beside_a_value_is_compared(ecsuite, run):
 def test_a_conclusion_follows_from_its_score(ecsuite, run, values, told):
     change_score("cbm", **values)
     code, rows = verified(ecsuite, "finished")
-    assert (code, rows["cbm"]["verdict"], rows["cbm"]["reason"]) == (1, "differs", f"{told}: not as claimed")
+    assert (code, rows["cbm"]["verdict"], rows["cbm"]["reason"]) == (
+        1,
+        "differs",
+        f"{told}: different from the claim",
+    )
 
 
 def test_what_metadata_and_scores_say_twice_is_compared(ecsuite, run):
@@ -110,24 +116,24 @@ def test_what_metadata_and_scores_say_twice_is_compared(ecsuite, run):
     code, rows = verified(ecsuite, "finished")
     assert code == 1 and rows.keys() == {
         "settings",
-        "messages said again",
+        "reproduced messages",
         "scores.json",
         "sizes",
         "cbm",
         "xferbench",
     }
-    assert rows["settings"]["reason"] == "channel.max_len 9 there, 3 here"
-    assert rows["messages said again"]["reason"].startswith("their names differ")
-    assert rows["scores.json"]["reason"] == "not the messages that were scored"
-    assert rows["sizes"]["reason"] == "num_messages 17 there, 16 here"
+    assert rows["settings"]["reason"] == "channel.max_len 9 claimed, 3 here"
+    assert rows["reproduced messages"]["reason"].startswith("their names differ")
+    assert rows["scores.json"]["reason"] == "the corpus has changed since it was scored"
+    assert rows["sizes"]["reason"] == "num_messages 17 claimed, 16 here"
 
 
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ({"stopped": "accuracy"}, "stopped 'accuracy' there, 'epochs' here"),
-        ({"num_steps": 32}, "num_steps 32 there, 16 here"),
-        ({"epoch": 3.0}, "epoch 3 there, 2 here"),
+        ({"stopped": "accuracy"}, "stopped 'accuracy' claimed, 'epochs' here"),
+        ({"num_steps": 32}, "num_steps 32 claimed, 16 here"),
+        ({"epoch": 3.0}, "epoch 3 claimed, 2 here"),
     ],
 )
 def test_the_end_of_a_training_is_that_of_its_settings_and_checkpoints(ecsuite, run, values, reason):
@@ -140,9 +146,15 @@ def test_the_end_of_a_training_is_that_of_its_settings_and_checkpoints(ecsuite, 
 @pytest.mark.parametrize(
     ("signature", "value", "code", "verdict", "reason"),
     [
-        ("cbm|count:tokens|eos:strip|n:16|v:1", 0.25, 0, "agrees", "metric version 1 there, 3 here"),
-        ("cbm|count:tokens|eos:strip|n:16|v:1", 0.26, 1, "differs", "metric version 1 there, 3 here"),
-        ("cbm|count:tokens|eos:strip|n:9|v:3", 0.25, 1, "differs", "other signature: n 9 there, 16 here"),
+        ("cbm|count:tokens|eos:strip|n:16|v:1", 0.25, 0, "agrees", "metric version 1 claimed, 3 here"),
+        ("cbm|count:tokens|eos:strip|n:16|v:1", 0.26, 1, "differs", "metric version 1 claimed, 3 here"),
+        (
+            "cbm|count:tokens|eos:strip|n:9|v:3",
+            0.25,
+            1,
+            "differs",
+            "different signature: n 9 claimed, 16 here",
+        ),
     ],
 )
 def test_another_signature_is_the_reason(ecsuite, run, signature, value, code, verdict, reason):
@@ -159,9 +171,12 @@ def test_another_machine_has_a_bound(ecsuite, run):
 
     change("finished/metadata.json", edit)
     code, rows = verified(ecsuite, "finished")
-    assert (code, rows["loss"]["verdict"], rows["loss"]["reason"]) == (1, "agrees", "other torch")
+    assert (code, rows["loss"]["verdict"], rows["loss"]["reason"]) == (1, "agrees", "different torch")
     assert rows["length"]["verdict"] == "differs"
-    assert "Otherwise than where it was trained: torch: 2.1 there," in ecsuite("verify", "finished")[1]
+    assert (
+        "Differences from the platform of the training: torch: 2.1 in the run,"
+        in ecsuite("verify", "finished")[1]
+    )
 
 
 def test_a_damaged_weight_is_no_claim_that_differs(ecsuite, run):
@@ -174,7 +189,7 @@ def test_a_damaged_weight_is_no_claim_that_differs(ecsuite, run):
     assert rows["accuracy"]["verdict"] == "unverifiable" and rows["accuracy"]["here"] is None
     file.unlink()
     code, rows = verified(ecsuite, "finished")
-    assert code == 1 and rows["accuracy"]["reason"] == f"the agents can't be asked: {file.name} is not there"
+    assert code == 1 and rows["accuracy"]["reason"] == f"the agents can't be restored: {file.name} is missing"
 
 
 def test_scores_of_a_damaged_corpus_are_not_computed(ecsuite, run):
@@ -191,7 +206,7 @@ def test_sizes_of_a_file_of_scores_are_held_against_its_corpus(ecsuite, small_fi
     change("score.json", lambda data: data["corpus"].update(num_messages=17, max_length=9))
     code, rows = verified(ecsuite, "score.json")
     assert code == 1 and rows["sizes"]["verdict"] == "differs"
-    assert rows["sizes"]["reason"] == "num_messages 17 there, 16 here; max_length 9 there, 3 here"
+    assert rows["sizes"]["reason"] == "num_messages 17 claimed, 16 here; max_length 9 claimed, 3 here"
 
 
 def test_a_file_of_scores_is_held_against_its_corpus(ecsuite, small_files, tmp_path):
@@ -201,14 +216,14 @@ def test_a_file_of_scores_is_held_against_its_corpus(ecsuite, small_files, tmp_p
     (tmp_path / "finished").rename("moved")
     code, out, err = ecsuite("verify", "score.json")
     assert (code, out) == (2, "")
-    assert err == "score.json: the corpus that it scores, finished/corpus.jsonl, is not there\n"
+    assert err == "score.json: its corpus finished/corpus.jsonl is missing\n"
 
 
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ("nothing", "nothing: no such run, corpus or file of scores\n"),
-        ("inputs", "inputs: no run, corpus or scores in it: expected"),
+        ("nothing", "nothing: no such run, corpus or scores file\n"),
+        ("inputs", "inputs: no run, corpus or scores: expected"),
     ],
 )
 def test_what_claims_nothing_is_refused(ecsuite, small_files, what, message):
@@ -245,7 +260,7 @@ def sweep(run, tmp_path):
 
 def test_each_run_of_a_sweep_is_verified_and_failed_ones_are_named(ecsuite, sweep):
     code, out, err = ecsuite("verify", "study")
-    assert (code, err) == (0, "") and "1 failed run, which claim nothing" in out
+    assert (code, err) == (0, "") and "1 failed run, without claims" in out
     assert "the loss is not finite at step 3" in out
     change("study/sweep.json", lambda data: data["runs"][1]["training"]["measures"].update(accuracy=0.99))
     code, out, err = ecsuite("verify", "study")
@@ -272,9 +287,9 @@ def test_what_a_sweep_says_of_a_run_is_held_against_it(ecsuite, sweep):
     _, first, second, _ = json.loads(out)["sources"]
     rows = [row for source in (first, second) for row in source["rows"] if row["verdict"] == "differs"]
     assert (code, err) == (1, "") and [row["reason"] for row in rows] == [
-        "channel.max_len 4 there, 3 here; stopped 'minutes' there, 'epochs' here; "
-        "num_steps 99 there, 16 here; chance level of accuracy 0.5 there, 0.25 here",
-        "details.num_words: not as claimed",
+        "channel.max_len 4 claimed, 3 here; stopped 'minutes' claimed, 'epochs' here; "
+        "num_steps 99 claimed, 16 here; chance level of accuracy 0.5 claimed, 0.25 here",
+        "details.num_words: different from the claim",
     ]
 
 
@@ -287,7 +302,7 @@ def test_a_failure_of_a_whole_run_is_no_failure_of_its_training(ecsuite, sweep):
     change("study/sweep.json", edit)
     code, out, err = ecsuite("verify", "study", "--json")
     rows = [[row["reason"] for row in source["rows"]] for source in json.loads(out)["sources"][1:]]
-    assert (code, err) == (1, "") and rows == [["stopped 'failed' there, 'epochs' here"], [], []]
+    assert (code, err) == (1, "") and rows == [["stopped 'failed' claimed, 'epochs' here"], [], []]
 
 
 def test_a_damaged_run_of_a_sweep_does_not_hide_the_others(ecsuite, sweep):
@@ -306,7 +321,7 @@ def test_a_removed_run_of_a_sweep_does_not_hide_the_others(ecsuite, sweep):
     _, kept, removed, failed = json.loads(out)["sources"]
     assert kept["counts"]["identical"] == 22 and failed["failure"]
     assert {(row["name"], row["verdict"], row["reason"]) for row in removed["rows"]} == {
-        (name, "unverifiable", "its folder elsewhere/game-2 is not there") for name in ("loss", "accuracy")
+        (name, "unverifiable", "its folder elsewhere/game-2 is missing") for name in ("loss", "accuracy")
     }
     assert ecsuite("verify", "study", "--plan")[0] == 0
 
@@ -320,7 +335,7 @@ def test_a_removed_corpus_of_a_collection_does_not_hide_the_others(ecsuite, smal
     assert (code, err) == (1, "")
     first, second = json.loads(out)["sources"]
     assert first["counts"]["identical"] == 2 and second["counts"] == {"unverifiable": 1}  # its size, too
-    assert second["rows"][0]["reason"] == "the corpus that it scores, b.jsonl, is not there"
+    assert second["rows"][0]["reason"] == "its corpus b.jsonl is missing"
 
 
 def test_a_plan_computes_nothing(ecsuite, run, monkeypatch):
@@ -347,7 +362,7 @@ def test_scores_of_an_own_metric_need_its_file(ecsuite, run, tmp_path):
     (tmp_path / "mine.py").write_text("def mine(corpus):\n    return float(len(corpus.messages))\n")
     assert ecsuite("score", "finished", "--metrics", "./mine.py:mine")[0] == 0
     code, rows = verified(ecsuite, "finished")
-    assert code == 1 and rows["mine"]["reason"].endswith("names the file of one of your own")
+    assert code == 1 and rows["mine"]["reason"].endswith("--metrics ./mine.py:my_metric")
     code, rows = verified(ecsuite, "finished", "--metrics", "./mine.py:mine")
     assert code == 0 and "mine" not in rows
 

@@ -136,7 +136,7 @@ def test_heatmap_has_the_pairs_on_its_diagonal(figures, no_layout):
 def test_empty_messages(tmp_path, no_layout):
     corpus = corpus_of([[], []], [[0], [1]])
     assert [path.name for path in draw_score(corpus, tmp_path)] == ["translation.svg", "translation.png"]
-    with pytest.raises(CorpusError, match="every message is empty: there are no words"):
+    with pytest.raises(CorpusError, match="every message is empty: expected words"):
         draw_heatmap(corpus, tmp_path / "a.png")
 
 

@@ -93,15 +93,15 @@ def test_the_report_has_a_plane_of_each_space_whose_bound_is_kept(tmp_path):
     here, other = source("a", 1.0, 0.9, file=tmp_path), source("b", 1.0, 0.9, "ff", file=tmp_path)
     [gallery] = plane_galleries([here, other, Source(name="c", file=tmp_path)])
     [figure] = gallery.figures
-    assert figure.name == f"toy, need space, {TOY.digest}" and "1 of all sources" in figure.svg
+    assert figure.name == f"toy, need space, {TOY.digest}" and "Sources with the bound: 1." in figure.svg
     assert plane_galleries([other]) == []
 
 
 def test_what_is_on_no_plane(tmp_path):
     one, other = source("a", 1.0, 0.9, file=tmp_path), source("b", 1.0, 0.9, "ff", file=tmp_path)
-    with pytest.raises(ConfigError, match="not kept on this machine"):
+    with pytest.raises(ConfigError, match="not stored on this machine"):
         draw_plane([one])
-    with pytest.raises(ConfigError, match="a and b are of different spaces"):
+    with pytest.raises(ConfigError, match="a and b have different spaces"):
         draw_plane([one, other])
     with pytest.raises(ConfigError, match="c has no complexity: score it with --metrics efficiency"):
         draw_plane([Source(name="c", file=tmp_path)])

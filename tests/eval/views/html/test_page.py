@@ -266,7 +266,7 @@ def test_the_same_input_gives_the_same_bytes(study, tmp_path):
     [
         ({"base": "channel.knd=gumbel"}, "did you mean 'channel.kind'"),
         ({"base": "channel.kind=gumble"}, "did you mean 'gumbel'"),
-        ({"base": "nowhere"}, "none of the runs"),
+        ({"base": "nowhere"}, "not one of the runs"),
         ({"metrics": ["topsin"]}, "did you mean 'topsim'"),
         ({"by": ["channel.size"]}, "channel.size"),
     ],
@@ -280,7 +280,7 @@ def test_unknown_names_are_refused_before_anything_is_written(study, tmp_path, o
 def test_bad_paths(ecsuite, tmp_path, study):
     (tmp_path / "empty").mkdir()
     for arguments, said in (
-        (["empty"], "empty: no run, corpus or scores in it"),
+        (["empty"], "empty: no run, corpus or scores"),
         (["nowhere"], "nowhere: no such file or folder"),
         ([str(study), "--out", "empty"], "expected a file such as empty/report.html"),
         ([str(study), "--out", "page.pdf"], "ending in .html"),
@@ -309,9 +309,7 @@ def test_what_cannot_be_shown_is_told(study, ecsuite, tmp_path):
 def test_a_file_of_a_study_is_no_empty_page(tmp_path):
     file, page = tmp_path / "cbm.json", tmp_path / "report.html"
     file.write_text(json.dumps({"study": {"name": "cbm_table1"}, "rows": [], "findings": []}))
-    with pytest.raises(
-        ConfigError, match="nothing to show: expected runs, sweeps, corpora or files of scores"
-    ):
+    with pytest.raises(ConfigError, match="nothing to show: expected runs, sweeps, corpora or scores files"):
         ec.report(file, out=page)
     assert not page.exists()
 
@@ -328,7 +326,7 @@ def test_seeds_that_formed_a_protocol_are_a_column_and_in_the_methods(tmp_path, 
         (folder / "config.yaml").write_text(yaml.safe_dump({"format": 1, **metadata["config"]}))
     folders = [tmp_path / f"run{seed}" for seed in (1, 2, 3)]
     text, _ = page_of(*folders)
-    assert "2 of 3 [9%, 99%]</td>" in text and "no seed need be near the mean" in text
+    assert "2 of 3 [9%, 99%]</td>" in text and "the mean may be far from all seeds" in text
     assert "with the exact 95 % interval of their share: 2 of 3 [9%, 99%]." in ec.methods(*folders).text(
         "text"
     )

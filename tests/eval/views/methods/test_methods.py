@@ -13,7 +13,7 @@ from ecsuite.files.checksums import sealed
 from ecsuite.runtime.errors import ConfigError
 
 CHANCE = (
-    "The chance level of accuracy, that of the best of several strategies that read no message (by position, frequency "
+    "The chance level of accuracy, for the best of several strategies that read no message (by position, frequency "
     "and similarity), is 0.25."
 )
 GAME = (
@@ -96,9 +96,11 @@ def test_failed_seeds_are_named(tmp_path):
         ],
     )
     text = str(ec.methods(tmp_path))
-    assert "What varies is channel.kind (gumbel, reinforce or soft): 3 combinations, 5 runs in all." in text
     assert (
-        "Of 5 runs, 2 ended as set. The run with seed 1, channel.kind reinforce diverged: the loss is not finite"
+        "The settings channel.kind (gumbel, reinforce or soft) vary: 3 combinations, 5 runs in all." in text
+    )
+    assert (
+        "Of 5 runs, 2 ended as planned. The run with seed 1, channel.kind reinforce diverged: the loss is not finite"
         in text
     )
     assert "The run with seed 3, channel.kind soft was stopped early: ended at the time limit." in text
@@ -132,7 +134,7 @@ def test_hostile_names_are_text(small_files, tmp_path):
 
 def test_a_grammar_says_how_it_was_made(small_files):
     text = str(ec.methods("perm"))
-    assert text.startswith("The corpus perm has ") and "of the artificial language perm (perm: " in text
+    assert text.startswith("The corpus perm has ") and "the artificial language perm (perm: " in text
     assert "number of attributes 2, number of values 3, word length 2" in text and "(Perkins 2021)" in text
 
 
@@ -148,7 +150,7 @@ def test_an_icy_study_tells_its_settings_and_who_did_not_reach_the_target(tmp_pa
     assert "The models, as senders, are husendz:dgsend (Perkins 2021; Dagan et al. 2020)." in text
     assert "Settings: target 0.8, cap ratio 20.0, hidden size 128, number of values 10." in text
     assert (
-        "The target was not reached within the largest number of updates by husendz:dgsend on rot (seed 2)."
+        "The target was not reached within the maximum number of updates by husendz:dgsend on rot (seed 2)."
         in text
     )
 
@@ -225,7 +227,7 @@ def test_a_run_that_has_not_ended_is_told(small_files):
     for name in ("corpus.jsonl", "metadata.json", "scores.json"):
         Path("finished", name).unlink()
     text = str(ec.methods("finished"))
-    assert "Of 1 run, 0 ended as set. The run with seed 1 has not ended. The means over" in text
+    assert "Of 1 run, 0 ended as planned. The run with seed 1 has not ended. The means over" in text
     assert "ended unended" not in text
 
 
