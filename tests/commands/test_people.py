@@ -131,4 +131,4 @@ def test_a_new_study_can_be_served_as_it_stands(ecsuite, tmp_path, monkeypatch, 
         "\n".join(line.removeprefix("# ") if re.match("# [a-z_]+: ", line) else line for line in every)
     )
     assert read_study(Path("mine.yaml")) == study  # defaults without their # are the same
-    assert "is there already" in refused(ecsuite, "new", "mine.yaml")
+    assert "exists already" in refused(ecsuite, "new", "mine.yaml")

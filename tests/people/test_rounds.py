@@ -174,7 +174,7 @@ def test_a_person_is_told_when_a_model_can_not_be_asked_and_the_terminal_why(tmp
     [
         ((NAMES, "play: {kind: acting, environment: riddle}"), "or a game of rounds (naming, talk), got play acting"),
         (("pool: 3", "pool: 3, num_others: 1, other: {kind: committed, name: a}"), "play.other: expected {kind"),
-        (("memory: 2", "backend: page"), "one agent may be a person at a page, got 3"),
+        (("memory: 2", "backend: page"), "expected at most 1 agent with backend page, got 3"),
         (("memory: 2", "backend: {kind: server, model: m}"), "play.participant.backend.url: expected an address"),
         (
             ("memory: 2", "backend: {kind: server, model: m, url: 'http://127.0.0.1:9/v1', key_variable: NO_KEY}"),
