@@ -711,7 +711,6 @@ def _require(name: str, value: object, kinds: tuple[Any, ...], expected: str) ->
 
 
 def _require_calls(**calls: object) -> None:
-    """Validate callbacks before anything runs."""
     for name, call in calls.items():
         _require(name, call, (Callable, NoneType), "a function, or None")
 
@@ -741,7 +740,6 @@ def _options(
 
 
 def _names(name: str, given: Any) -> list[str]:
-    """Return one name or several names as a list."""
     is_list = isinstance(given, Iterable) and not isinstance(given, Mapping)
     names = [given] if isinstance(given, str) else list(given) if is_list else []
     if not names or not all(isinstance(each, str) for each in names):

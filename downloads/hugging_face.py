@@ -94,7 +94,6 @@ def _meaning(error: BaseException | None, revision: str) -> str | None:
 
 
 def _status(error: Any) -> int | None:
-    """Status of the response of an error."""
     return getattr(getattr(error, "response", None), "status_code", None)
 
 

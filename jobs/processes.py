@@ -121,7 +121,6 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _how_it_ended(code: int) -> str:
-    """Describe how a process ended."""
     if code >= 0:
         return f" with code {code}"
     return ": it was killed (out of memory?)" if code == -signal.SIGKILL else f" with signal {-code}"

@@ -257,7 +257,6 @@ def _work(folder: str, pool: str, name: str) -> None:
 
 
 def _sees(file: str) -> bool:
-    """Whether a node sees a file."""
     return os.path.exists(file)
 
 

@@ -85,7 +85,6 @@ class CausalModel(Backend):
         self._name = f"{Path(name).name} {self.revision[:16]}"
 
     def _use(self, options: Any, loaded: "Loaded") -> None:
-        """Answer by a model."""
         super().__init__(options)
         self.is_drawn, self.batch_size = options.temperature > 0, options.batch_size
         self.tokenizer, self.model, self._trees = loaded.tokenizer, loaded.model, loaded.trees

@@ -261,7 +261,6 @@ def _lineage(finished: Sequence[Row]) -> dict[int, Row]:
 
 
 def _last(finished: Sequence[Row]) -> Row | None:
-    """The first participant who finished the last generation."""
     return min(finished, key=lambda row: (-row["generation"], row["ended_at"]), default=None)
 
 

@@ -325,7 +325,6 @@ def _means(study: Study, conditions: Sequence[ConditionResult], title: str) -> T
 
 
 def _tests(result: RuleResult) -> Table:
-    """Table of differences in held-out accuracy between languages."""
     columns = (
         name_column("dataset", merges=True),
         name_column("source", "language"),
@@ -352,7 +351,6 @@ def _tests(result: RuleResult) -> Table:
 
 
 def _curves(conditions: Sequence[ConditionResult]) -> Table:
-    """Share of right answers by block of examples."""
     num_blocks = max(len(each.curve) for each in conditions)
     columns = [*LANGUAGE, *map(number_column, block_names(num_blocks))]
     rows = [

@@ -98,7 +98,6 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def _begin_request(self) -> None:
-        """Set the deadline of a request, and close surplus connections."""
         if self._deadline is not None:
             self._deadline.cancel()
         self._deadline = self.loop.call_later(SECONDS_OF_REQUEST, self.abort)

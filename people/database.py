@@ -399,7 +399,6 @@ def hashed(token: str) -> str:
 
 
 def _unusable(file: Path, error: sqlite3.DatabaseError) -> Exception:
-    """Make the error for a file that SQLite can't use."""
     if isinstance(error, sqlite3.OperationalError):
         return ConfigError(f"{file}: can't be used: {error}; expected a writable folder with free disk space")
     return DamagedError(f"{file}: not a database of a study, or damaged: {error}; restore a copy of it")

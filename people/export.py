@@ -162,7 +162,6 @@ def response_rows(
 def _participant_rows(
     kind: StudyKind, records: Sequence[Record], counted: Collection[int]
 ) -> list[dict[str, Any]]:
-    """JSON-ready rows of all participants."""
     replies: dict[int, dict[str, str]] = {}
     for reply in kind.database.table("replies"):
         replies.setdefault(reply["participant"], {})[reply["question"]] = reply["reply"]
@@ -211,7 +210,6 @@ def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> bytes:
 
 
 def _dictionary(study: Study, tables: Mapping[str, tuple[Sequence[Any], Mapping[str, str]]]) -> str:
-    """The data dictionary as Markdown."""
     lines = [f"# Data of the study {study.name}", ""]
     if study.simulated:
         lines += ["**The participants are simulated programs, no people.**", ""]

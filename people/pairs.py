@@ -488,7 +488,6 @@ def pairs_of(records: Sequence[Record]) -> dict[str, list[Record]]:
 
 
 def _means(shares: Sequence[Sequence[float]]) -> list[Mean]:
-    """Means over pairs, one per block."""
     return [mean_of(block) for block in zip(*shares, strict=True)]
 
 

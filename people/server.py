@@ -312,7 +312,6 @@ def _number(sent: dict[str, Any], key: str) -> int:
 
 
 def _settings(sent: dict[str, Any]) -> dict[str, bool]:
-    """Parse the participant's two settings."""
     values = {key: sent.get(key) for key in ("has_sound", "names_objects")}
     if not all(isinstance(value, bool) for value in values.values()):
         raise BadRequestError("has_sound, names_objects: expected true or false.")
@@ -412,7 +411,6 @@ def _game(sessions: Sessions, row: Row) -> dict[str, Any]:
 
 
 def _questions(questions: Mapping[str, Question]) -> list[dict[str, Any]]:
-    """JSON-ready questions, without the right choices."""
     return [
         {"name": name, "text": question.text, "choices": list(question.choices)}
         for name, question in questions.items()

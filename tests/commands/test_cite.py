@@ -146,7 +146,7 @@ def test_names_are_cited(ecsuite):
     code, out, err = ecsuite("cite")
     assert code == 0 and out.count("@") == 1 and f"version = {{{package.__version__}}}" in out
     code, out, err = ecsuite("cite", "disc_tiny")
-    assert code == 0 and err == "disc_tiny: rests on no published work that is known here\n"
+    assert code == 0 and err == "disc_tiny: no published work is listed for it\n"
 
 
 @pytest.mark.parametrize(
