@@ -206,7 +206,6 @@ def _grammar_options(name: str) -> Iterator[Option]:
 
 
 def _kinds_table() -> Table:
-    """Table with one row per kind: number of names, and examples."""
     rows = []
     for kind, entry in KINDS.items():
         names = list(entry.names())

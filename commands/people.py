@@ -268,7 +268,6 @@ def forget(
 
 
 def _report_of(database: "Database") -> str:
-    """The command that reports on the stored answers."""
     return f"ecsuite people report {shlex.quote(str(database.file.parent))}"
 
 

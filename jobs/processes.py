@@ -87,9 +87,7 @@ class Local(Launcher):
                 _end(self.workers.pop(name))
                 self.ended[name] = _how_it_ended(worker.returncode)
                 if worker.returncode > 0 and not any(group.worker == name for group in groups):
-                    raise ConfigError(
-                        f"a worker ended{self.ended[name]} without a job; what it said is above"
-                    )
+                    raise ConfigError(f"a worker ended{self.ended[name]} without a job; its output is above")
         for group in list(groups):
             if group.worker in self.ended:
                 yield Lost(group=group, kind="died", text=f"its process ended{self.ended[group.worker]}")

@@ -200,7 +200,6 @@ def with_person(name: str, seed: int) -> tuple[Experiment, int]:
 
 
 def _persons(experiment: Experiment) -> Sequence[bool]:
-    """Whether each agent is a person, that is, has backend `page`."""
     options = experiment.play.options
     first = options.agents - options.num_others
     parts = [options.participant] * first + [options.other] * options.num_others

@@ -84,7 +84,9 @@ def test_the_folder_of_something_else_is_refused(ecsuite, file, kind):
 def test_a_corpus_of_no_grammar_is_not_replaced(ecsuite):
     write_corpus(Corpus([[1]]), "mine")
     code, _, err = ecsuite("grammar", "hol", *SMALL, "--out", "mine")
-    assert code == 2 and err.startswith("mine: has a run, or a corpus of another source, which would be replaced")
+    assert code == 2 and err.startswith(
+        "mine: has a run, or a corpus of another source, which would be replaced"
+    )
     assert ecsuite("grammar", "hol", *SMALL, "--out", "new")[0] == 0
     assert ecsuite("grammar", "hol", *SMALL, "--out", "new")[0] == 0
 
