@@ -192,6 +192,6 @@ def test_games_that_nobody_can_play_are_refused(change, message, tmp_path):
 
 def test_a_page_needs_a_person(tmp_path):
     experiment, _ = with_person("naming", 1)
-    with pytest.raises(ConfigError, match=r"play\.other\.backend page: a person answers"):
+    with pytest.raises(ConfigError, match=r"play\.other\.backend page: needs a person"):
         trained(experiment, tmp_path / "run")
     assert not (tmp_path / "run").exists()
