@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ecsuite.runtime.ragged import Ragged
 
 if sys.platform == "darwin":
-    # Torch reads this when it is imported: what MPS lacks is computed on the CPU, with a warning that names it.
+    # Torch reads this when it is imported: operations without MPS support run on the CPU, with a warning.
     os.environ.setdefault("PYTORCH_ENABLE_MPS_FALLBACK", "1")
 
 _PLACES = {
@@ -54,7 +54,7 @@ _PLACES = {
     "verify": "api",
     "write_corpus": "formats",
 }
-"""The module of each public name; imported when the name is used."""
+"""Module of each public name; imported when the name is used."""
 
 __all__ = [
     "Corpus",
@@ -81,7 +81,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what a public name stands for."""
+    """Import the object of a public name."""
     if name not in _PLACES:
         raise AttributeError(f"module 'ecsuite' has no attribute '{name}'")
     return getattr(import_module(f"ecsuite.{_PLACES[name]}"), name)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ecsuite.jobs.graph import Runner
 
 MAX_SEEDS = 10_000
-"""Most seeds of a study."""
+"""Maximum number of seeds of a study."""
 
 
 def train(
@@ -48,17 +48,17 @@ def train(
     progress: Callable[[str, float, float], None] | None = None,
     note: Callable[[str], None] | None = None,
 ) -> "Run":
-    """Train the agents of a game, and write their corpus. Works in any thread.
+    """Train the agents of a game and write their corpus; can be called in any thread.
 
     Args:
         game: The name of a shipped experiment, a YAML file, or an experiment.
         out: The run folder; None: `runs/NAME`.
-        seed: Of every random draw, above `training.seed` of the game and the overrides; None: theirs.
+        seed: Random seed, which replaces `training.seed` of the game and the overrides; None: `training.seed`.
         resume: Whether to continue an unfinished run in the folder.
         device: auto, cpu, cuda or mps.
         overrides: Values by `section.key`, such as `{"channel.vocab_size": 20}`.
         log: Loggers of the figures: csv, tensorboard, wandb, trackio, mlflow, or `./mine.py:MyLogger`.
-        trust_code: Whether the foreign parts of a config that a run wrote are imported.
+        trust_code: Whether Python code of other people that a run's config names is imported.
         progress: Called as `progress(label, steps done, steps in total)`; None: a progress bar on standard error.
         note: Called with each message; None: standard error.
 
@@ -66,8 +66,9 @@ def train(
         ConfigError: If the experiment can't be run, or the folder holds another run.
         DamagedError: If the folder's files can't be read.
         DivergedError: If the loss, the weights or an evaluation are not finite.
-        KeyboardInterrupt: If it was interrupted: a checkpoint and a corpus of what was learnt so far are written, and
-            the same call with `resume=True` goes on; after SIGTERM, which writes no corpus, SystemExit with code 75.
+        KeyboardInterrupt: If training was interrupted: a checkpoint and the corpus of the unfinished agents are
+            written, and the same call with `resume=True` continues.
+        SystemExit: With code 75 after SIGTERM, which writes a checkpoint and no corpus.
     """
     from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
     from ecsuite.eval.views.console import Reporter
@@ -123,15 +124,15 @@ def train(
 
 
 def load_run(folder: str | Path, *, trust_code: bool = False) -> "Run":
-    """Open a run folder: config, log as arrays, corpus, and agents ready to be asked.
+    """Open a run folder: config, log as arrays, corpus, and the trained agents.
 
     Args:
         folder: The run folder.
-        trust_code: Whether the foreign parts that its config names are imported.
+        trust_code: Whether Python code of other people that the run's config names is imported.
 
     Raises:
-        ConfigError: If it is no run folder.
-        UntrustedError: If its config names foreign parts that nobody else named.
+        ConfigError: If the folder is not a run folder.
+        UntrustedError: If the config names code of other people and `trust_code` is False.
     """
     from ecsuite.games.runs import run as runs
 
@@ -146,12 +147,12 @@ def score(
     """Score a corpus.
 
     Args:
-        corpus: A corpus, a run, or a path that `read_corpus` reads; of the folder of a run, metrics ask its agents.
+        corpus: A corpus, a run, or a path that `read_corpus` reads; metrics may query the agents of a run.
         metrics: Names of metrics, or `./mine.py:my_metric`; None: all.
         **options: `seed` and `device`, see `ecsuite.eval.metrics.score.Options`, and `runner`, which trains models.
 
     Raises:
-        ConfigError: If there is no such metric.
+        ConfigError: If a metric is unknown.
         CorpusError: If the corpus can't be read.
     """
     from ecsuite.eval.metrics import metric_names
@@ -168,38 +169,37 @@ def score(
     chosen, runner = _options("score", options)
     run = corpus if isinstance(corpus, Run) else None
     if isinstance(corpus, str | Path):
-        found = read_corpus(Path(corpus))
+        messages = read_corpus(Path(corpus))
         run = load_run_if_needed(Path(corpus), metric_names(names), trust_code=False)
     else:
-        found = corpus.corpus if isinstance(corpus, Run) else corpus
-    return score_corpus(found, names, chosen, run=run, runner=runner)
+        messages = corpus.corpus if isinstance(corpus, Run) else corpus
+    return score_corpus(messages, names, chosen, run=run, runner=runner)
 
 
 def language_similarity(
     first: "Corpus | Run | str | Path", second: "Corpus | Run | str | Path", seed: int = 0
 ) -> "Scorecard":
-    """How alike two languages say the same meanings, such as those of two generations.
+    """Measure how similarly two languages express the same meanings, such as the languages of two generations.
 
     Args:
         first: A corpus, a run, or a path that `read_corpus` reads.
-        second: Another.
-        seed: Of random draws.
+        second: A corpus, a run or a path that `first` is compared with.
+        seed: Random seed.
 
     Returns:
-        `language_similarity`, `language_ami` and `language_topsim`, see `help` of the metric.
+        `language_similarity`, `language_ami` and `language_topsim`, see `ecsuite list metrics language_similarity`.
 
     Raises:
-        CorpusError: If a corpus can't be read, or their messages are not about meanings of one kind.
+        CorpusError: If a corpus can't be read, or the two corpora have different kinds of meanings.
     """
     from ecsuite.corpus import Corpus
     from ecsuite.eval.metrics.language_similarity import joined
     from ecsuite.formats import read_corpus
     from ecsuite.games.runs.run import Run
 
-    what = "a Corpus, a Run or a path"
     for name, corpus in (("first", first), ("second", second)):
-        _require(name, corpus, (Corpus, Run, str, Path), what)
-    found = [
+        _require(name, corpus, (Corpus, Run, str, Path), "a Corpus, a Run or a path")
+    corpora = [
         each.corpus
         if isinstance(each, Run)
         else each
@@ -207,7 +207,7 @@ def language_similarity(
         else read_corpus(Path(each))
         for each in (first, second)
     ]
-    return score(joined(*found), "language_similarity", seed=seed)
+    return score(joined(*corpora), "language_similarity", seed=seed)
 
 
 def compare(
@@ -221,20 +221,20 @@ def compare(
     """Compare scores of several sources, as `ecsuite compare` does: differences, intervals, Holm's correction.
 
     Args:
-        *sources: Runs, corpora, scorecards, or paths of runs and results; or mappings of these by name, or of lists of
-            these, which are one system with a seed each. What has no such score yet is scored, and the score is not
-            kept. Runs of one game with several seeds are one source.
-        metric: Name of the score, or several; None: all that at least two of them have.
+        *sources: Runs, corpora, scorecards, or paths of runs and results; or mappings from names to sources, or from
+            names of systems to lists of sources, one per seed. Sources without the score are scored, and the score is
+            not stored. Runs of one game with several seeds are one source.
+        metric: Name of the score, or several names; None: all scores that at least two sources have.
         baseline: The source that the others are compared with; None: all pairs.
-        by: Settings of runs to compare, over all other settings and seeds; None: each combination of those that vary.
-        incomplete: Whether runs count that were ended by the clock, a stop or pruning.
-        **options: Fields of `ecsuite.eval.metrics.score.Options`, such as `seed`, for what is scored.
+        by: Settings of runs to compare, averaged over all other settings and seeds; None: all settings that vary.
+        incomplete: Whether to include runs that ended early, by a time limit, a stop or pruning.
+        **options: Fields of `ecsuite.eval.metrics.score.Options`, such as `seed`, for sources that are scored now.
 
     Returns:
         The differences, printed as the command's tables.
 
     Raises:
-        ConfigError: If there is no such metric, or the scores were measured with different settings.
+        ConfigError: If a metric is unknown, or the scores were measured with different settings.
         CorpusError: If a corpus can't be read.
     """
     from ecsuite.eval.results.equal_sizes import EqualSizes
@@ -264,19 +264,19 @@ def compare(
     scored: list[Source] = []
     corpora: dict[Messages, Corpus] = {}
     for number, (own_name, source) in enumerate(named, 1):
-        # Runs that settings tell apart have the names of these.
+        # With `by`, runs are named by their settings.
         of_one = _scored(source, names, f"source {number}", own_name if by is None else None, options)
-        if isinstance(source, Corpus):  # which may be part of a file, or in none
+        if isinstance(source, Corpus):  # a corpus in memory has no file of its own
             of_one = [replace(each, corpus=Path(f"source {number}")) for each in of_one]
             corpora |= {Messages(Path(f"source {number}"), each.how): source for each in of_one}
         if number - 1 in systems:
             system, seed = systems[number - 1]
             of_one = [replace(each, game=system, seed=seed, group=f"system {system}") for each in of_one]
         scored += of_one
-    found = Results(scored).without_copies(note)
+    results = Results(scored).without_copies(note)
     if all(own_name is None for own_name, _ in named):
-        found = found.merged()
-    compared = found.varied().compare(
+        results = results.merged()
+    compared = results.varied().compare(
         names,
         baseline,
         by=None if by is None else [key for each in _names("by", by) for key in each.split(",")],
@@ -300,12 +300,12 @@ def icy(
     note: Callable[[str], None] | None = None,
     **settings: Any,
 ) -> "Findings":
-    """Measure how fast agents learn artificial grammars, as `ecsuite icy` does. Finished runs are kept.
+    """Measure how fast agents learn artificial grammars, as `ecsuite icy` does; finished runs are stored.
 
     Args:
         models: Names of agents (`lstm`, `husendz:dgsend`), or `./mine.py:MySender`.
-        study: A shipped study such as `paper/icy_table3`, or a YAML file; its settings are overridden by the others.
-        seeds: How many, or which.
+        study: A shipped study such as `paper/icy_table3`, or a YAML file; the other arguments override its settings.
+        seeds: Number of seeds, or a list of seeds.
         cache: Folder of finished runs, which are not computed again.
         workers: Number of processes; a script that asks for more than one needs `if __name__ == "__main__":`.
         device: auto, cpu, cuda or mps.
@@ -318,8 +318,8 @@ def icy(
         The rows, printed as the command's tables.
 
     Raises:
-        ConfigError: If a setting is not valid, or not read by the protocol.
-        KeyboardInterrupt: If it was interrupted; the same call goes on from what is kept.
+        ConfigError: If a setting is not valid, or the protocol does not use it.
+        KeyboardInterrupt: If it was interrupted; the same call continues from the stored runs.
     """
     from ecsuite.eval.experiments.benchmark import run
     from ecsuite.eval.icy.benchmark import Icy
@@ -370,24 +370,24 @@ def sweep(
     progress: Callable[[str, float, float], None] | None = None,
     note: Callable[[str], None] | None = None,
 ) -> "Sweep":
-    """Train a game with many settings and seeds, and score every corpus; what is kept in the folder is not repeated.
+    """Train a game with many settings and seeds, and score every corpus; runs stored in the folder are not repeated.
 
     Args:
         study: A YAML file, or its content: `{"base": "disc_tiny", "vary": {"channel.max_len": [2, 4]}, "seeds": 3}`.
         out: The folder; None: `runs/NAME`.
-        on: here, local (a process for each core), local:N, slurm, ray, or workers (that you start by `ecsuite work`);
-            options after commas, as in `ray,address=head:6379,cpus=2`.
+        on: here, local (one process per core), local:N, slurm, ray, or workers (started by `ecsuite work`); options
+            follow after commas, as in `ray,address=head:6379,cpus=2`.
         slurm: Options of sbatch, such as `partition=low,time=2:00:00`.
         device: auto, cpu, cuda or mps.
         progress: Called as `progress(label, done, total)`; None: a progress bar on standard error.
         note: Called with each message; None: standard error.
 
     Returns:
-        The runs: a sequence that prints as the table over seeds; see `to_frame`.
+        The runs: a sequence that prints as the table of means over seeds; see `to_frame`.
 
     Raises:
-        ConfigError: If a key, a value or a combination of settings is not valid; nothing is trained then.
-        DivergedError: If no run ended.
+        ConfigError: If a key, a value or a combination of settings is not valid; raised before any training.
+        DivergedError: If no run finished.
     """
     from ecsuite.eval.experiments.benchmark import run
     from ecsuite.eval.experiments.study import load_study
@@ -414,17 +414,17 @@ def sweep(
 
 
 def results(*paths: "Run | str | Path") -> "Results":
-    """Read the runs, sweeps, collections, corpora and files of scores at some paths.
+    """Read runs, sweeps, collections, corpora and files of scores.
 
     Args:
-        *paths: They, or their folders and files.
+        *paths: Runs, or paths of files and folders.
 
     Returns:
-        The sources: `filter` and `group` them, take `means` over seeds, `compare` them, or `to_frame` as a
-        `pandas.DataFrame` with a row a run, or a row a value.
+        The sources, with `filter`, `group`, `means` over seeds, `compare`, and `to_frame`: a `pandas.DataFrame` with
+        one row per run, or one row per value.
 
     Raises:
-        ConfigError: If a path holds nothing.
+        ConfigError: If a path has no results.
     """
     from ecsuite.eval.results.results import Results
     from ecsuite.eval.views.console import Reporter
@@ -446,18 +446,17 @@ def report(
 
     Args:
         *paths: Runs, or folders of sweeps or runs, corpora, and files of scores.
-        out: The page.
-        base: What others are compared with: settings (`channel.kind=gumbel`), or the folder of a run; None: the first
-            row of the table.
-        by: Settings of a row; None: all that vary.
-        metrics: Scores of the tables; None: those that the sweep asked for.
+        out: Path of the page to write.
+        base: The baseline: settings (`channel.kind=gumbel`) or a run folder; None: the first row of the table.
+        by: Settings that define the rows of tables; None: all settings that vary.
+        metrics: Scores in the tables; None: the scores that the sweep lists.
         title: Heading of the page; None: the names of the paths.
 
     Returns:
-        The page.
+        Path of the page.
 
     Raises:
-        ConfigError: If a path holds nothing, a name is unknown, or Jinja is not installed.
+        ConfigError: If a path has no results, a name is unknown, or Jinja is not installed.
     """
     from ecsuite.eval.views.html.page import write_report
 
@@ -484,23 +483,23 @@ def verify(
     device: str = "auto",
     note: Callable[[str], None] | None = None,
 ) -> "Verification":
-    """Compute again what a source claims, as `ecsuite verify` does: files, figures of its agents, scores.
+    """Recompute the stored results of a source, as `ecsuite verify` does: checksums, figures of the agents, scores.
 
     Args:
         source: A run, or the path of a run folder, a corpus, a file of scores, or a sweep.
-        trained: Whether also scores are computed again that train models, which takes long.
-        metrics: Metrics of your own among the scores: `./mine.py:my_metric`.
-        targets: Folder of target texts for XferBench; None: those of the preset.
-        trust_code: Whether the foreign parts of runs are imported.
-        device: Where agents are asked; auto: where they were trained, if that is here.
+        trained: Whether to recompute scores that train models, too, which takes long.
+        metrics: Your own metrics among the scores: `./mine.py:my_metric`.
+        targets: Folder of target texts for XferBench; None: the texts of the preset.
+        trust_code: Whether Python code of other people that a run's config names is imported.
+        device: Device of the agents; auto: the device that they were trained on, if this machine has it.
         note: Called with each message about files; None: standard error.
 
     Returns:
-        A row a claim, see `rows`; `agrees` says whether all of them do.
+        One row per stored result, see `rows`; `agrees` is True if all rows agree.
 
     Raises:
-        ConfigError: If there is nothing at the path, or it claims nothing.
-        UntrustedError: If a run names foreign parts that nobody else named.
+        ConfigError: If the path does not exist, or has no results.
+        UntrustedError: If a run's config names code of other people and `trust_code` is False.
     """
     from ecsuite.eval.results.verification.recompute import VerifyOptions
     from ecsuite.eval.results.verification.verify import verify_all
@@ -529,18 +528,18 @@ def verify(
 def methods(
     *sources: "Run | str | Path", metrics: str | Iterable[str] | None = None, hardware: bool = False
 ) -> "Methods":
-    r"""The methods section of a paper, as `ecsuite methods` writes it, from what the files say and nothing else.
+    r"""Write the methods section of a paper, as `ecsuite methods` does, from the files alone.
 
     Args:
         *sources: Runs, or paths of run folders, sweeps, corpora and files of scores, all of one study.
-        metrics: The scores that are told; None: all that they have.
-        hardware: Whether the machine is told.
+        metrics: The scores to describe; None: all scores of the sources.
+        hardware: Whether to describe the machine.
 
     Returns:
-        The section, which prints as Markdown: `text("latex")` has `\cite`, and `bibtex()` the works.
+        The section, which prints as Markdown; `text("latex")` has `\cite` commands, and `bibtex()` their entries.
 
     Raises:
-        ConfigError: If there is nothing at a path, or they have no such score.
+        ConfigError: If a path has no results, or no source has the score.
     """
     from ecsuite.eval.views.methods.methods import methods as methods_of
 
@@ -551,13 +550,13 @@ def methods(
 
 
 def list_parts(kind: str) -> dict[str, str]:
-    """The names of a kind, with a line about each, as `ecsuite list` prints them.
+    """Names of all parts of a kind, with a one-line description, as `ecsuite list` prints them.
 
     Args:
-        kind: A word of `ecsuite list`, in the singular or the plural: games, channel, senders, metrics, grammar, ...
+        kind: A kind that `ecsuite list` knows, singular or plural: games, channel, senders, metrics, grammar, ...
 
     Raises:
-        ConfigError: If there is no such kind.
+        ConfigError: If the kind is unknown.
     """
     from ecsuite.commands.named import KINDS, read_kind
 
@@ -576,27 +575,27 @@ def push(
     plan: bool = False,
     note: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
-    """Send a run, a corpus or records to the Hugging Face hub, with a card, Croissant metadata and checksums.
+    """Upload a run, a corpus or results to the Hugging Face hub, with a card, Croissant metadata and checksums.
 
-    The login is that of `hf auth login`, or the environment variable HF_TOKEN.
+    The access token comes from `hf auth login`, or from the environment variable HF_TOKEN.
 
     Args:
         source: A run, a corpus (a folder or a file), the folder of a sweep or a collection, or a file of scores.
         address: `hf:OWNER/NAME`, or `hf:OWNER/NAME@BRANCH`.
-        license: Such as `cc-by-4.0`, or the https address of another one.
+        license: Identifier such as `cc-by-4.0`, or the https address of another licence.
         about: YAML file with statements on the data: description, personal_information, biases, limitations, ...
         private: Whether a new repository is private.
-        agents: Whether the weights of trained agents go along.
-        plan: Whether nothing is sent.
+        agents: Whether to upload the weights of trained agents, too.
+        plan: Whether to list the files only, and upload nothing.
         note: Called with each message; None: standard error.
 
     Returns:
-        `address`, `bytes`, `files` (each with `name`, `bytes`, `sha256`), `left_out` (why, by name), and `commit` and
-        `page` of what was sent.
+        `address`, `bytes`, `files` (each with `name`, `bytes`, `sha256`), `left_out` (reasons by name), and after the
+        upload its `commit` and `page`.
 
     Raises:
-        ConfigError: If it can't be pushed, has what is secret or of this machine, or the hub refuses it.
-        DamagedError: If a file is not as its checksum says.
+        ConfigError: If the source can't be pushed, contains secrets or paths of this machine, or the hub rejects it.
+        DamagedError: If a file does not match its checksum.
     """
     from ecsuite.eval.views.console import Reporter
     from ecsuite.games.runs.run import Run
@@ -632,21 +631,21 @@ def pull(
     progress: Callable[[str, float, float], None] | None = None,
     note: Callable[[str], None] | None = None,
 ) -> Path:
-    """Download what `push` sent to the Hugging Face hub, verify every file, and run nothing of it.
+    """Download what `push` uploaded to the Hugging Face hub, and verify every file; no downloaded code is run.
 
     Args:
         address: `hf:OWNER/NAME`, or `hf:OWNER/NAME@REVISION` with a branch, a tag or a commit.
-        folder: A new folder; None: `NAME` in the current one.
+        folder: A new folder; None: `NAME` in the current folder.
         progress: Called as `progress(label, bytes done, bytes in total)`; None: a progress bar on standard error.
         note: Called with each message; None: standard error.
 
     Returns:
-        The folder, which all functions take that take runs or corpora.
+        The folder, a path for all functions that take runs or corpora.
 
     Raises:
-        ConfigError: If the folder is there, or the repository can't be read; what was downloaded is kept, and the same
-            call goes on.
-        DamagedError: If a file is not what was pushed.
+        ConfigError: If the folder exists, or the repository can't be read; finished downloads are stored, and the same
+            call continues.
+        DamagedError: If a file does not match its checksum.
     """
     from ecsuite.eval.views.console import Reporter
     from ecsuite.hub import pulling
@@ -668,7 +667,7 @@ def pull(
 def _scored(
     source: Any, metrics: list[str] | None, place: str, name: str | None, options: Mapping[str, Any]
 ) -> "list[Source]":
-    """The scores of a source: its own results if it has them, else new ones, under the name of a place."""
+    """Scores of a source: the stored ones if there are any, else new ones, reported under `place`."""
     from ecsuite.eval.results.files import has_scores, read_scores, run_source, sources_of
     from ecsuite.eval.results.results import Results
     from ecsuite.eval.views.scorecard import Scorecard
@@ -694,32 +693,30 @@ def _scored(
 
 
 def _paths(sources: "Iterable[Run | str | Path]") -> list[Path]:
-    """The folders and files of sources."""
     from ecsuite.games.runs.run import Run
 
-    found = []
+    paths = []
     for source in sources:
         _require("sources", source, (Run, str, Path), "runs or paths")
-        found.append(source.folder if isinstance(source, Run) else Path(source))
-    if not found:
+        paths.append(source.folder if isinstance(source, Run) else Path(source))
+    if not paths:
         raise ConfigError("sources: expected at least one run or path")
-    return found
+    return paths
 
 
 def _require(name: str, value: object, kinds: tuple[Any, ...], expected: str) -> None:
-    """Refuse an argument of another type."""
+    """Raise ConfigError if the value has none of the types."""
     if not isinstance(value, kinds):
         raise ConfigError(f"{name}: expected {expected}; got {shown(value)}")
 
 
 def _require_calls(**calls: object) -> None:
-    """Refuse what can't be called in place of `progress` or `note`, before anything runs."""
     for name, call in calls.items():
         _require(name, call, (Callable, NoneType), "a function, or None")
 
 
 def _require_flags(**flags: object) -> None:
-    """Refuse what is neither True nor False: the text `no` would be a yes."""
+    """Validate Booleans: the text `no`, for example, would count as true."""
     for name, flag in flags.items():
         _require(name, flag, (bool,), "True or False")
 
@@ -727,7 +724,7 @@ def _require_flags(**flags: object) -> None:
 def _options(
     of: str, given: Mapping[str, Any], others: Iterable[str] = ()
 ) -> "tuple[Options, Runner | None]":
-    """The options of scoring that a user gives, but for those that are arguments, and the runner if there is one."""
+    """Split keyword options into scoring options and a runner; `others`: names of further arguments."""
     from ecsuite.eval.metrics.score import Options
     from ecsuite.jobs.graph import Runner
 
@@ -743,7 +740,6 @@ def _options(
 
 
 def _names(name: str, given: Any) -> list[str]:
-    """One name or several as a list."""
     is_list = isinstance(given, Iterable) and not isinstance(given, Mapping)
     names = [given] if isinstance(given, str) else list(given) if is_list else []
     if not names or not all(isinstance(each, str) for each in names):

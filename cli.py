@@ -1,6 +1,6 @@
-"""The command line: names the commands, and imports one when it is called.
+"""The command line; a command's module is imported when the command is called.
 
-A command's file parses, calls one function and prints. Nothing heavy is imported before a command needs it.
+A command's module parses options, calls one function and prints. No slow import happens before a command needs it.
 """
 
 import difflib
@@ -31,7 +31,7 @@ from ecsuite.runtime.errors import (
 from ecsuite.runtime.printable import printable, show_notes
 from ecsuite.version import __version__
 
-UsageError: Any = typer.BadParameter.__bases__[0]  # of click, the installed one or typer's own
+UsageError: Any = typer.BadParameter.__bases__[0]  # click's, installed or bundled with typer
 
 START = """\
 ecsuite trains agents that invent languages, and measures the languages they invent. To begin:
@@ -42,22 +42,22 @@ ecsuite trains agents that invent languages, and measures the languages they inv
   ecsuite config disc_small > mine.yaml   a game to edit: ecsuite train-game mine.yaml
   ecsuite --help                          all commands
 """
-"""Output of `ecsuite` alone."""
+"""Output of `ecsuite` without a command."""
 TRUST_CODE = "--trust-code"
-"""The option by which a user trusts the foreign parts of a run."""
-LESS_MEMORY = "choose smaller agents, batches or corpora, fewer --workers, or a machine with more"
-"""Advice where memory does not suffice."""
+"""Option that allows to import code of other people that a run names."""
+LESS_MEMORY = "choose smaller agents, batches or corpora, fewer --workers, or a machine with more memory"
+"""Advice after running out of memory."""
 
 
 class Commands(TyperGroup):
-    """The commands by name; a command's module is imported when it is asked for."""
+    """The commands by name; a command's module is imported when it is needed."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names, in their order; those of two words are commands under another one."""
+        """The names in order; names of two words are subcommands."""
         return list(COMMANDS)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is called, and its arguments: `compare table A` is `compare table`, `compare A` is not."""
+        """Find the command and its arguments: `compare table A` calls `compare table`, `compare A` calls `compare`."""
         name, *rest = args
         if rest and f"{name} {rest[0]}" in COMMANDS:
             name, rest = f"{name} {rest[0]}", rest[1:]
@@ -67,12 +67,12 @@ class Commands(TyperGroup):
         return (None, None, args) if command is None else (name, command, rest)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; that Ctrl-C ended it is told in a line, where nothing told more.
+        """Run the command; after Ctrl-C, print a line unless the command has printed one.
 
         Raises:
-            ConfigError: If the command would run code that nobody named, and has no option to trust it.
+            ConfigError: If the command would run code of other people, and has no option to trust it.
         """
-        show_notes(True)  # until the command says otherwise
+        show_notes(True)  # reset; --quiet disables notes
         try:
             return super().invoke(ctx)
         except ConfigError as error:
@@ -90,7 +90,7 @@ class Commands(TyperGroup):
             raise
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a name, None if there is none."""
+        """The command of a name; None if there is none."""
         if cmd_name not in COMMANDS:
             return None
         entry = COMMANDS[cmd_name]
@@ -101,7 +101,7 @@ class Commands(TyperGroup):
         return make_command(cmd_name, getattr(import_module(f"ecsuite.commands.{module}"), function), entry)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands by group, a line each, without importing them, and the options; it fits a screen."""
+        """Write the commands by group, one line each, without importing them, and the options."""
         commands = commands_of()
         width = max(map(len, commands))
         formatter.write("\n")
@@ -113,10 +113,12 @@ class Commands(TyperGroup):
         formatter.write(f"Options: {options.replace('--help', '[COMMAND] --help')}\n")
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        """The commands that begin so, without importing them; or the options."""
+        """Complete names of commands, without importing them, or of options."""
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
-        (example,) = super().shell_complete(ctx, "--version")  # its class is click's, or typer's own
+        (example,) = super().shell_complete(
+            ctx, "--version"
+        )  # gives click's class, installed or bundled with typer
         return [
             type(example)(name, help=entry.line)
             for name, entry in commands_of().items()
@@ -148,13 +150,13 @@ def _ecsuite(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Print how to begin if no command is given."""
+    """Print first steps if no command is given."""
     if ctx.invoked_subcommand is None:
         print(START, end="")
 
 
 def unknown_command(name: str) -> ConfigError:
-    """The error for a command that there is not, with those that are similar, and all."""
+    """Make the error for an unknown command, with similar commands and all commands."""
     similar = [each for each in COMMANDS if name in each or each in name]
     similar = similar or difflib.get_close_matches(name, COMMANDS, n=2, cutoff=0.6)
     hint = f"did you mean {' or '.join(map(repr, similar))}? " if similar else ""
@@ -162,10 +164,10 @@ def unknown_command(name: str) -> ConfigError:
 
 
 def usage_line(error: Any) -> str:
-    """A mistake in the use of a command, in one line that names the command."""
+    """Format a usage error as one line with the name of the command."""
     said = (
         " ".join(error.format_message().split())
-        .replace("Value error, ", "")  # pydantic's, which typer uses for choices
+        .replace("Value error, ", "")  # pydantic's prefix, which typer shows for choices
         .partition("(Possible options: ")[0]
         .removesuffix("('")
         .rstrip(" .")
@@ -188,28 +190,28 @@ def usage_line(error: Any) -> str:
 
 
 def _end_quietly() -> NoReturn:
-    """End where nobody reads the output any more, as behind `| head -1`: what was read is whole."""
+    """End without an error after the reader of the output has ended, as in `| head -1`."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.exit(0)
 
 
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 bug or diverged, 2 user input, 3 damaged state, 75 preempted."""
-    gc.set_threshold(100_000, 50, 50)  # imports make many objects, which are no garbage
+    gc.set_threshold(100_000, 50, 50)  # imports create many objects, none of them garbage
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # closed: otherwise the next file that is opened gets its number
+        if getattr(sys, name) is None:  # closed: otherwise the next opened file gets its file descriptor
             setattr(sys, name, open(os.devnull, mode))  # kept open until the process ends
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A terminal that lacks a character shows a question mark; names of files that are no text are shown as given.
+        # Characters that the terminal lacks become question marks; undecodable file names are printed unchanged.
         is_utf = sys.stdout.encoding.lower().startswith("utf")
-        with suppress(OSError):  # of a stream that was exchanged below Python
+        with suppress(OSError):  # the stream may have been replaced outside of Python
             sys.stdout.reconfigure(errors="surrogateescape" if is_utf else "replace")
     try:
         try:
             os.getcwd()
-        except FileNotFoundError:  # libraries end the process without it
+        except FileNotFoundError:  # some libraries crash without a working folder
             raise ConfigError(
-                "the working folder was removed: expected one that exists; change to one with cd"
+                "the working folder was removed: change to an existing folder with cd"
             ) from None
         code = app(prog_name="ecsuite", standalone_mode=False)
         sys.stdout.flush()
@@ -236,7 +238,7 @@ def main() -> None:
 
 
 def _told(error: Exception) -> str:
-    """The line of an error; of a question its lines, with this command and the options of each reading."""
+    """Format an error as one line; a question as several lines, with the command for each answer."""
     if isinstance(error, ReadingQuestion):
         given = ["ecsuite", *sys.argv[1:]]
         lines = error.shown([shlex.join([*given, *each]) for each in error.options()]).split("\n")
@@ -245,7 +247,7 @@ def _told(error: Exception) -> str:
 
 
 def _end_of_own_part(error: BaseException) -> None:
-    """End with a line if an error, or `sys.exit()`, came out of a user's own part."""
+    """End with one line if an error, or `sys.exit()`, was raised in a user's own part."""
     own_code = sys.modules.get("ecsuite.parts.own_code")
     if own_code is not None and (found := own_code.error_in_part(error)) is not None:
         sys.stderr.write(f"{one_line(found)}\n")

@@ -20,58 +20,58 @@ from ecsuite.runtime.printable import preformatted, printable
 from ecsuite.runtime.ragged import Ragged
 
 SPEAKER = "speaker"
-"""The column of a corpus that says who spoke."""
+"""Column with the speaker of a message."""
 EPISODE = "episode"
-"""That which says in which episode, of agents that act step by step."""
+"""Column with the episode of a message, for agents that act step by step."""
 SPLIT = "split"
-"""That which says whether it was in training: `train`, `held_out`."""
+"""Column with the split of a message: `train` or `held_out`."""
 OF_SPEECH = (SPEAKER, "listener", EPISODE, SPLIT, "community", "before")
-"""Columns that say of a message who said it, and when; columns of objects have other names."""
+"""Columns about the situation of a message, as opposed to columns about objects."""
 MOST_SHOWN = 10
-"""Attributes that are named where a column is not found, if they are not more."""
+"""Maximum number of attributes that the error about an unknown column lists."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Corpus:
-    """Messages, with meanings and concepts where they are known, plus metadata.
+    """Messages, with meanings and concepts if they are known, plus metadata.
 
-    Lists, arrays, tensors and frames are taken as well: `Corpus([[1, 2], [3]], meanings=[[0, 1], [1, 1]])`.
+    Lists, arrays, tensors and data frames are converted: `Corpus([[1, 2], [3]], meanings=[[0, 1], [1, 1]])`.
 
     Raises:
-        CorpusError: If messages or concepts are no rows of integers from 0 to 2^31 - 1, there are not as many meanings,
-            lists of concepts or values of a column, or fewer names than what they name.
+        CorpusError: If messages or concepts are not rows of integers from 0 to 2^31 - 1, the number of meanings, lists
+            of concepts or values of a column differs from the number of messages, or names are missing.
     """
 
     messages: Ragged = field(kw_only=False)
-    """The messages as symbol ids, including EOS where the channel has one."""
+    """The messages as symbol ids, including EOS if the channel has it."""
     eos: int | None = None
-    """The id of EOS; None where the language has none."""
+    """The id of EOS; None without EOS."""
     symbol_names: tuple[str, ...] | None = None
     """`symbol_names[id]`, if symbols were strings in the file."""
     meanings: NDArray[Any] | None = None
-    """Attribute values or features, shape (num_messages, num_attributes), or None; from a corpus directory integers
-    are read as int32 if all fit."""
+    """Attribute values or features, shape (num_messages, num_attributes), or None; integers from a corpus directory
+    are int32 if all values fit."""
     attribute_names: tuple[str, ...] = ()
-    """Names of the columns of `meanings`, such as `color`; empty where they have none."""
+    """Names of the columns of `meanings`, such as `color`; empty if unnamed."""
     concepts: Ragged | None = None
     """Ids of the concepts of each message, or None."""
     concept_names: tuple[str, ...] = ()
     """`concept_names[id]`, such as `color=red`."""
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     """Further values of each message by name, shape (num_messages,): `split` (`train` or `held_out`), `speaker`,
-    `file`; texts, numbers, or as objects what JSON has."""
+    `file`; texts, numbers, or JSON values as objects."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """Provenance: config, seed, versions, task accuracy. If read from a file also `source_format`, `source_path` and
+    """Provenance: config, seed, versions, task accuracy. For corpora from files also `source_format`, `source_path` and
     `eos_source`: `declared` by the producer or `detected` (see `read_corpus`)."""
 
     def __post_init__(self) -> None:
-        """Convert lists, and check them."""
+        """Convert and validate the fields."""
         for name in ("columns", "metadata"):
             if not isinstance(getattr(self, name), Mapping):
                 raise CorpusError(f"{name}: expected values by name, got {getattr(self, name)!r:.60}")
         given = self.meanings
         is_array = type(given) is np.ndarray and given.ndim == 2 and given.dtype.kind in "ifU"
-        if given is not None and not is_array:  # an array is one of numbers or texts, as a corpus has it
+        if given is not None and not is_array:  # arrays of numbers or texts need no conversion
             found = {"meanings": None, **fields_of(given)}
             for name in ("concepts", "concept_names") if self.concepts is not None else ():
                 found.pop(name, None)
@@ -104,7 +104,6 @@ class Corpus:
         object.__setattr__(self, "columns", columns)
 
     def _check_ids(self) -> None:
-        """Refuse ids that are none, and names that are not as many as what they name."""
         if self.eos is not None:
             if (
                 isinstance(self.eos, bool | np.bool_)
@@ -128,12 +127,12 @@ class Corpus:
 
     @classmethod
     def from_strings(cls, messages: Iterable[str], meanings: Any = None, *, by_word: bool = True) -> Self:
-        """Build from messages that are texts.
+        """Make a corpus from messages that are texts.
 
         Args:
-            messages: Such as `the red box`; each different word, or character, is a symbol.
+            messages: Texts such as `the red box`; each distinct word, or character, is a symbol.
             meanings: Attribute values or features, (num_messages, num_attributes); or attributes by name, as a
-                mapping of columns, a list of mappings or a frame; or None.
+                mapping of columns, a list of mappings or a data frame; or None.
             by_word: Whether symbols are words between spaces; otherwise characters.
         """
         if isinstance(messages, str) or not isinstance(messages, Iterable):
@@ -148,19 +147,19 @@ class Corpus:
     def from_arrays(
         cls, messages: Any, lengths: Any = None, meanings: Any = None, *, eos: int | None = None
     ) -> Self:
-        """Build from a rectangular array.
+        """Make a corpus from a rectangular array.
 
         Args:
             messages: Symbol ids, (num_messages, max_len).
-            lengths: Symbols of each message, (num_messages,); None: all columns.
+            lengths: Number of symbols of each message, (num_messages,); None: all columns.
             meanings: Attribute values or features, (num_messages, num_attributes), or None.
-            eos: The id of EOS, at which messages end; a negative one is padding, and left out; None: there is none.
+            eos: The id of EOS, which ends messages; a negative id is padding, and removed; None: no EOS.
         """
         rows = as_array(messages)
         try:
             ids = np.asarray(rows)
             ends = np.full(len(ids), ids.shape[1]) if lengths is None else np.asarray(as_array(lengths))
-        except (IndexError, TypeError, ValueError):  # no array, or of another shape
+        except (IndexError, TypeError, ValueError):  # not an array, or of another shape
             raise CorpusError(f"expected an array of two dimensions, got {rows!r:.60}") from None
         if ends.shape != ids.shape[:1] or (ends.size and ends.dtype.kind not in "iu"):
             raise CorpusError(f"lengths: expected {len(ids)} integers, got {ends!r:.60}")
@@ -174,7 +173,7 @@ class Corpus:
 
     @property
     def why_no_meanings(self) -> str:
-        """Why `meanings` is None, for the reason of a score that needs them."""
+        """Reason why `meanings` is None, for scores that need meanings."""
         missing = self.metadata.get("missing")
         if not missing:
             return "the corpus has no meanings"
@@ -182,12 +181,12 @@ class Corpus:
         return f"{missing} (--missing leave or value)" if is_of_table else str(missing)
 
     def where(self, column: str, value: Any, *, is_not: bool = False) -> Self:
-        """The messages with a value in a column, or of an attribute: `corpus.where("split", "held_out")`.
+        """Select the messages with a value of a column or attribute: `corpus.where("split", "held_out")`.
 
         Args:
             column: The column or attribute.
             value: The value.
-            is_not: Whether the others are taken.
+            is_not: Whether to select the messages without the value instead.
 
         Raises:
             CorpusError: If the corpus has no such column or attribute, or no message has the value.
@@ -197,7 +196,7 @@ class Corpus:
             known = joined(map(str, self.values_of(column)[:10])) or "no value"
             than = "other than " if is_not else ""
             raise CorpusError(f"no message with {column} {than}{value}; {column} is one of {known}")
-        before = self.metadata.get("where")  # of a former call, or whatever a user calls so
+        before = self.metadata.get("where")  # from an earlier call, or set by the user
         parts = [each for each in before if isinstance(each, str)] if isinstance(before, list) else []
         return replace(
             self.take(rows),
@@ -205,7 +204,7 @@ class Corpus:
         )
 
     def values_of(self, column: str) -> list[Any]:
-        """The different values of a column, or of an attribute, in their order; None is none, several types are texts.
+        """The distinct values of a column or attribute, sorted, without None; values of several types become texts.
 
         Raises:
             CorpusError: If the corpus has no such column or attribute.
@@ -218,7 +217,7 @@ class Corpus:
         return sorted(set(known if is_of_one_type else map(str, known)))
 
     def has(self, column: str, value: Any) -> NDArray[np.bool_]:
-        """Whether each message has a value in a column, as `values_of` has it, or as a text, (num_messages,).
+        """Whether each message has a value, given as in `values_of` or as a text, in a column, (num_messages,).
 
         Raises:
             CorpusError: If the corpus has no such column or attribute.
@@ -229,7 +228,7 @@ class Corpus:
         return np.array([each is not None and str(each) == str(value) for each in values.tolist()], bool)
 
     def column(self, name: str) -> NDArray[Any]:
-        """The values of a column, or names of those of an attribute, (num_messages,); `CorpusError` if none."""
+        """The values of a column or attribute (names, if known), (num_messages,); `CorpusError` if there is none."""
         if name in self.columns:
             return self.columns[name]
         width = 0 if self.meanings is None or self.meanings.ndim != 2 else self.meanings.shape[1]
@@ -245,7 +244,7 @@ class Corpus:
         raise CorpusError(f"no column {name}: the corpus {has}{shown}")
 
     def _values_of_attribute(self, place: int) -> NDArray[Any]:
-        """Names of the values in `concept_names`, None where a message says nothing of it; else the numbers."""
+        """Names of an attribute's values from `concept_names`, None for missing ones; without names, the numbers."""
         assert self.meanings is not None
         begin = f"{self.name_of_attribute(place)}="
         names = {
@@ -262,13 +261,13 @@ class Corpus:
         return values
 
     def take(self, rows: Any) -> Self:
-        """Some of the messages with all that belongs to them.
+        """Select messages with their meanings, concepts and columns.
 
         Args:
-            rows: Their places, (num_taken,), or a truth value for each message.
+            rows: Indices, (num_selected,), or a Boolean for each message.
 
         Raises:
-            IndexError: If there is no such message.
+            IndexError: If an index is out of range.
         """
         rows = self.messages.places(rows)
         return replace(
@@ -280,7 +279,7 @@ class Corpus:
         )
 
     def __repr__(self) -> str:
-        """Three lines: sizes, where it is from, and the first messages."""
+        """Three lines: sizes, source, and the first messages."""
         content, symbols = self.reindexed()
         has = "no meanings" if self.meanings is None else f"meanings of shape {self.meanings.shape}"
         first = "  ".join(
@@ -298,16 +297,15 @@ class Corpus:
         return preformatted(repr(self))
 
     def _named(self, row: NDArray[np.int32], symbols: NDArray[np.int32]) -> list[str]:
-        """The symbols of a row as texts."""
         ids = symbols[row].tolist()
         return [str(symbol) if self.symbol_names is None else self.symbol_names[symbol] for symbol in ids]
 
     def name_of_attribute(self, place: int) -> str:
-        """The name of a column of `meanings`, or `attribute0` where they have none."""
+        """The name of a column of `meanings`, or `attribute0` if unnamed."""
         return self.attribute_names[place] if self.attribute_names else f"attribute{place}"
 
     def concepts_of(self, row: int) -> list[str]:
-        """The names of the concepts of a message, or their ids where they have no names."""
+        """The names of the concepts of a message, or their ids if unnamed."""
         assert self.concepts is not None
         names = self.concept_names
         return [names[each] if names else str(each) for each in self.concepts[row].tolist()]
@@ -317,16 +315,15 @@ class Corpus:
         return self.messages if self.eos is None else self.messages.before(self.eos)
 
     def ended(self) -> Ragged:
-        """The messages up to their first EOS, with it: nothing after it exists, neither padding nor other symbols."""
+        """The messages up to and including their first EOS; padding and other symbols after it are removed."""
         return self.messages if self.eos is None else self.messages.through(self.eos)
 
     def reindexed(self) -> tuple[Ragged, NDArray[np.int32]]:
-        """The content with dense ids, and the original id of each dense one (see `Ragged.reindexed`)."""
+        """The content with dense ids, and the original id of each dense id (see `Ragged.reindexed`)."""
         return self.content().reindexed()
 
 
 def _symbols_of(place: int, message: Any, by_word: bool) -> list[str]:
-    """The words or characters of a message."""
     if not isinstance(message, str):
         raise CorpusError(f"message {place}: expected a text, got {message!r:.60}")
     return message.split() if by_word else list(message)

@@ -1,1 +1,1 @@
-"""The commands, a file each: parse, call one function, print."""
+"""The commands, one module each: parse, call one function, print."""

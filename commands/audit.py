@@ -23,9 +23,9 @@ from ecsuite.runtime.printable import note
 from ecsuite.tables.forms import Form
 
 OF_RUNS = ("episodes", "by", "trust_code", "plot")
-"""Options of runs, whose agents play again."""
+"""Options for runs, whose agents play new episodes."""
 OF_LOGS = ("where", "delay", "seed", *(each.name for each in fields(CorpusOptions)))
-"""Options of logs, which are read."""
+"""Options for logs."""
 
 
 def audit(
@@ -38,18 +38,16 @@ def audit(
             show_default=False,
         ),
     ],
-    episodes: Annotated[int, typer.Option(min=8, max=1_000_000, help="Episodes of each row.")] = 512,
+    episodes: Annotated[int, typer.Option(min=8, max=1_000_000, help="Number of episodes per row.")] = 512,
     by: Annotated[
         str | None,
-        typer.Option(
-            metavar="step|turn", help="Messages are also severed and swapped at each step, or turn, alone."
-        ),
+        typer.Option(metavar="step|turn", help="Also remove and swap messages at each single step, or turn."),
     ] = None,
     where: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Only these rows of a log.")
     ] = None,
     delay: Annotated[
-        int, typer.Option(min=0, help="Steps of a log after which a message is heard; 0: at the same step.")
+        int, typer.Option(min=0, help="Delay of messages in a log, in steps; 0: heard at the same step.")
     ] = 1,
     seed: Seed = 0,
     trust_code: TrustCode = False,
@@ -60,7 +58,7 @@ def audit(
     *,
     read_with: CorpusOptions,
 ) -> None:
-    """Say whether agents that act use what they say: rewards with messages changed, and what messages tell."""
+    """Test whether agents that act use messages: rewards with changed messages, and information in messages."""
     if not run.exists():
         raise ConfigError(f"{run}: no such file or folder")
     is_log = not (run / RUN_CONFIG).is_file()
@@ -90,7 +88,7 @@ def audit(
     if not isinstance(play, Acting):
         kind = opened.experiment.play.kind
         raise ConfigError(
-            f"{run}: expected a run of play acting, whose agents act in a world with steps, got {kind}"
+            f"{run}: expected a run with play acting, whose agents act in an environment, got {kind}"
         )
     report(found(play, num_episodes=episodes, by=by)).publish(
         out=out, picture=plot, as_json=as_json, form=form

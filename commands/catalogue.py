@@ -1,7 +1,7 @@
-"""The commands by name: the group of each, a line for `ecsuite --help`, and examples of its arguments.
+"""All commands by name: group, line for `ecsuite --help`, and examples of arguments.
 
-A name of two words is a command under another one, such as `compare table`. A command's module in `ecsuite.commands` is
-imported when it is called.
+A name of two words is a subcommand, such as `compare table`. A command's module in `ecsuite.commands` is imported when
+the command is called.
 """
 
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ class Entry:
     """Facts about a command, without importing it."""
 
     group: str
-    """Its heading in `ecsuite --help`."""
+    """Heading in `ecsuite --help`."""
     line: str
-    """Its purpose, in a line."""
+    """One-line description."""
     examples: tuple[str, ...]
-    """Arguments; further commands of an example follow after `&&`."""
+    """Example arguments; further commands of an example follow after `&&`."""
     place: str | None = ""
-    """`module:function` in `ecsuite.commands`; empty: the name with underscores. None: it is only a heading for the
-    commands under it."""
+    """`module:function` in `ecsuite.commands`; empty: the name with underscores; None: only a heading for its
+    subcommands."""
 
 
 COMMANDS = {
@@ -60,7 +60,7 @@ COMMANDS = {
     ),
     "audit": Entry(
         TRAIN,
-        "Say whether agents that act, or those of a log, use what they say.",
+        "Test whether agents that act, or agents of a log, use messages.",
         (
             "runs/speaker_listener --plot audit.svg",
             "runs/speaker_listener --episodes 2000 --json",
@@ -74,7 +74,7 @@ COMMANDS = {
     ),
     "work": Entry(
         TRAIN,
-        "A worker, here or on a cluster, for commands with --on workers.",
+        "Start a worker, also on a cluster, for commands with --on workers.",
         ("runs/study/jobs", "shared/icy --minutes 110 --trust mine.py"),
     ),
     "grammar": Entry(
@@ -88,7 +88,7 @@ COMMANDS = {
     ),
     "show": Entry(
         LANGUAGES,
-        "Look at a language, at learning curves, or at rounds of a game.",
+        "Show a language, learning curves, or rounds of a game.",
         (
             "runs/disc_small --plot language.svg",
             "messages.jsonl",
@@ -102,7 +102,7 @@ COMMANDS = {
     ),
     "push": Entry(
         LANGUAGES,
-        "Send a run, a corpus or records to the Hugging Face hub.",
+        "Upload a run, a corpus or results to the Hugging Face hub.",
         (
             "runs/disc_small hf:OWNER/NAME --license cc-by-4.0 --plan",
             "runs/study hf:OWNER/NAME --license cc-by-4.0 --no-agents",
@@ -110,7 +110,7 @@ COMMANDS = {
     ),
     "pull": Entry(
         LANGUAGES,
-        "Get what was pushed, with every file verified.",
+        "Download what push uploaded, and verify every file.",
         ("hf:OWNER/NAME", "hf:OWNER/NAME@1a2b3c4d other"),
     ),
     "score": Entry(
@@ -168,7 +168,7 @@ COMMANDS = {
     ),
     "reproduce": Entry(
         MEASURE,
-        "Claims of published work with verdicts; run one again.",
+        "List claims of published work with verdicts, or rerun a claim.",
         ("", "perkins2021_husendz --plan", "perkins2021_husendz --small"),
     ),
     "compare": Entry(
@@ -194,7 +194,7 @@ COMMANDS = {
     ),
     "compare power": Entry(
         COMPARE,
-        "How many seeds find a difference, from the spread of runs that you have.",
+        "Number of seeds that finds a difference, from your runs.",
         ("runs/a-* --metric topsim --effect 0.05", "runs/study --metric accuracy --power 0.9"),
         place="power:power",
     ),
@@ -205,7 +205,7 @@ COMMANDS = {
     ),
     "cite": Entry(
         COMPARE,
-        "BibTeX of what a run, a game, a study or a metric rests on.",
+        "BibTeX of the works behind a run, a game, a study or a metric.",
         ("runs/disc_small", "disc_small topsim posdis > references.bib"),
     ),
     "methods": Entry(
@@ -215,12 +215,12 @@ COMMANDS = {
     ),
     "verify": Entry(
         COMPARE,
-        "Compute again what a run, a corpus or a sweep claims.",
+        "Recompute the results of a run, a corpus or a sweep.",
         ("runs/disc_small", "runs/study --json", "runs/disc_small --accept"),
     ),
     "people": Entry(
         PEOPLE,
-        "Ask people to learn languages, in a game on a web page.",
+        "Studies in which people learn languages on a web page.",
         ("try shufdet", "serve study.yaml --port 8000", "report study.yaml --plot curves.png"),
         place=None,
     ),
@@ -248,17 +248,19 @@ COMMANDS = {
     "people simulate": Entry(
         PEOPLE, "Let programs take part in a study.", ("study.yaml",), place="people:simulate"
     ),
-    "people status": Entry(PEOPLE, "How many have taken part.", ("study.yaml",), place="people:status"),
+    "people status": Entry(
+        PEOPLE, "Show the number of participants.", ("study.yaml",), place="people:status"
+    ),
     "people report": Entry(
         PEOPLE,
-        "Tables beside the paper's, and tests.",
+        "Tables with the paper's figures, and tests.",
         ("study.yaml --plot curves.png",),
         place="people:report",
     ),
     "people export": Entry(
-        PEOPLE, "Answers as tables and corpora.", ("study.yaml --out data",), place="people:export"
+        PEOPLE, "Export answers as tables and corpora.", ("study.yaml --out data",), place="people:export"
     ),
-    "people forget": Entry(PEOPLE, "Delete what a participant gave.", ("TOKEN",), place="people:forget"),
+    "people forget": Entry(PEOPLE, "Delete the data of a participant.", ("TOKEN",), place="people:forget"),
     "data": Entry(
         PEOPLE,
         "Download data of benchmarks; write features of images.",
@@ -290,26 +292,26 @@ COMMANDS = {
     ),
     "list": Entry(
         OWN,
-        "List what has a name: games, agents, channels, metrics, ...",
+        "List games, agents, channels, metrics, ... and their options.",
         ("", "channels", "channel gumbel"),
         place="list:list_names",
     ),
     "new": Entry(
         OWN,
-        "Write a starting file for a part of your own, with a test.",
+        "Write a template of your own channel, metric, ..., with a test.",
         ("channel noisy.py && ecsuite check ./noisy.py:Noisy", "metric my_metric.py"),
     ),
     "check": Entry(
         OWN,
-        "Test a part of your own, and say what holds of it.",
+        "Test your own channel, metric, ..., in a small game.",
         ("./noisy.py:Noisy", "./noisy.py:Noisy,confusion=0.1 --json"),
     ),
 }
-"""In the order of `ecsuite --help`, each followed by the commands under it."""
+"""Commands in the order of `ecsuite --help`, each followed by its subcommands."""
 
 
 def commands_of(name: str = "") -> dict[str, Entry]:
-    """The commands under a command by their last words, or those that are under none."""
+    """The subcommands of a command by their last words; without a name, the top-level commands."""
     return {
         each.removeprefix(f"{name} "): COMMANDS[each] for each in COMMANDS if each.rpartition(" ")[0] == name
     }

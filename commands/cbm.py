@@ -1,4 +1,4 @@
-"""`ecsuite cbm`: the games of the CBM paper, and its tables."""
+"""`ecsuite cbm`: train the games of the CBM paper, and show its tables."""
 
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +24,7 @@ def cbm(
     *,
     options: Annotated[StudyOptions, {"cache": Path("runs/cbm")}],
 ) -> None:
-    """Train the games of the CBM paper, and show their scores beside the published tables."""
+    """Train the games of the CBM paper, and show their scores next to the published tables."""
     from ecsuite.eval.experiments.cbm import CbmTables, load_table
     from ecsuite.eval.experiments.study import FIRST_SEED
 

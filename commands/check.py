@@ -1,4 +1,4 @@
-"""`ecsuite check`: try a part, and say what holds of it."""
+"""`ecsuite check`: test a part, and report its properties."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 def check(
     part: Annotated[str, typer.Argument(help="The part, such as ./noisy.py:NoisyChannel,flip=0.1.")],
-    kind: Annotated[str | None, typer.Option(help="What it is: channel, sender, metric, ..."), NEW] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="Kind of the part: channel, sender, metric, ..."), NEW
+    ] = None,
     assign: Set = None,
     as_json: Json = False,
     form: As = Form.TEXT,
 ) -> None:
-    """Try a part in a small game, and say what holds of it and what does not; exit code 1 if something does not."""
+    """Test a part in a small game, and report which checks hold; exit code 1 if a check fails."""
     from rich.console import Console
     from rich.progress import track
 
@@ -50,7 +52,7 @@ def check(
 
 
 def _table(outcomes: "Sequence[CheckOutcome]") -> Table:
-    """A row a check, and below one that fails a row with the problem, told once where the next has the same."""
+    """Table with one row per check, and a row with the problem below failed checks; repeated problems are shortened."""
     rows: list[Row] = []
     before = ""
     for outcome in outcomes:

@@ -1,4 +1,4 @@
-"""`ecsuite cite`: BibTeX of what a run, a game or a metric rests on."""
+"""`ecsuite cite`: BibTeX of the works behind a run, a game or a metric."""
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
@@ -33,14 +33,14 @@ def cite(
 
 
 def _names(what: str, registered: Callable[[], Mapping[str, Mapping[str, str]]]) -> Iterable[str]:
-    """The names that a run, a study or a name stands for.
+    """Names of the parts, metrics and studies that an argument refers to.
 
     Args:
         what: The run, study or name.
-        registered: Finds all that can be named, by kind; asked of what is no folder.
+        registered: Function that returns all names by kind; called unless the argument is a folder.
 
     Raises:
-        ConfigError: If it is none of them.
+        ConfigError: If the argument is none of them.
     """
     from ecsuite.eval.experiments.claims.claim import load_claim, shipped_claims
 
@@ -69,5 +69,5 @@ def _names(what: str, registered: Callable[[], Mapping[str, Mapping[str, str]]])
         look_up("game, study, part, metric or run", what, dict.fromkeys([*others, *studies]))
         raise AssertionError
     if not sources().keys() & {*names}:
-        note(f"{what}: rests on no published work that is known here")
+        note(f"{what}: no published work is listed for it")
     return names

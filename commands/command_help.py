@@ -1,4 +1,4 @@
-"""Commands made of functions, and their help: what most need with `--help`, every option with `--help-all`."""
+"""Commands from functions, and their help: common options with `--help`, all options with `--help-all`."""
 
 import inspect
 import typing
@@ -19,11 +19,11 @@ from ecsuite.runtime.errors import ConfigError, look_up
 from ecsuite.runtime.memory import set_max_memory
 
 METAVARS = ((bool, ""), (int, "N"), (float, "NUMBER"), (Path, "PATH"), (str, "NAME"))
-"""How the value of an option is called by its type, unless the option says it."""
+"""Default placeholders of an option's value, by type."""
 SHARED = ("max_memory", "help_all")
-"""Options of every command, in their order after its own."""
+"""Options of every command, in order, after its own options."""
 SHOWS_ALL = "ecsuite.shows_all"
-"""In the context of a command, whether every option is shown."""
+"""Key of a command's context: whether every option is shown."""
 
 
 def _show_all(ctx: typer.Context, is_asked: bool) -> None:
@@ -42,7 +42,7 @@ def _with_shared_options(
         expose_value=False,
         metavar="SIZE",
         rich_help_panel=MORE,
-        help="Most memory that a file may take to be read, such as 8G; default three quarters of what is free.",
+        help="Maximum memory for reading a file, such as 8G; default three quarters of the free memory.",
     ),
     help_all: bool = typer.Option(
         False, "--help-all", callback=_show_all, is_eager=True, expose_value=False, help="Show every option."
@@ -54,12 +54,12 @@ class Command(TyperCommand):
     """A command whose help is plain text in groups, with examples."""
 
     examples: tuple[str, ...] = ()
-    """Complete lines to copy."""
+    """Complete commands to copy."""
     under: Mapping[str, str] = {}
-    """The commands under it by their last words, a line each."""
+    """Subcommands with one-line descriptions."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the words of the command line; an option with one value is refused where it is repeated."""
+        """Parse the command line; repeating an option with a single value is an error."""
         given: list[Any] = self.make_parser(ctx).parse_args(list(args))[2]
         for option in dict.fromkeys(each for each in given if each.param_type_name == "option"):
             if given.count(option) > 1 and not (option.multiple or option.is_flag or option.count):
@@ -70,18 +70,18 @@ class Command(TyperCommand):
         return super().parse_args(ctx, args)
 
     def usage_pieces(self) -> list[str]:
-        """Words after the name of the command: its arguments, and the options that must be given."""
+        """Usage after the name of the command: arguments and required options."""
         parameters: list[Any] = self.params
         arguments = [p.metavar if p.required else f"[{p.metavar}]" for p in parameters if is_argument(p)]
         needed = [f"{p.opts[0]} {p.metavar}" for p in parameters if not is_argument(p) and p.required]
         return [*arguments, *needed, "[options]"]
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
-        """Write the line of usage."""
+        """Write the usage line."""
         formatter.write_usage(ctx.command_path, " ".join(self.usage_pieces()))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments and the options by group, and how to see those that are left out."""
+        """Write the arguments and the options by group, and a hint at hidden options."""
         shown: list[Any] = self.get_params(ctx)
         hidden = (
             [] if ctx.meta.get(SHOWS_ALL) else [each for each in shown if group_of(each).startswith(MORE)]
@@ -90,7 +90,7 @@ class Command(TyperCommand):
             with formatter.section(group):
                 formatter.write_dl(rows)
         if self.under:
-            with formatter.section("Commands under it"):
+            with formatter.section("Subcommands"):
                 formatter.write_dl([(f"{self.name} {each}", line) for each, line in self.under.items()])
         if hidden:
             formatter.write_paragraph()
@@ -98,18 +98,18 @@ class Command(TyperCommand):
             formatter.write_text(f"{options}: {ctx.command_path} --help-all")
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the examples, each in a line."""
+        """Write the examples, one per line."""
         with formatter.section("Examples"):
             for example in self.examples:
                 formatter.write(f"  {example}\n")
 
 
 def expand_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Replace parameters of a function that are dataclasses by the fields of these, as parameters by keyword.
+    """Replace dataclass parameters of a function by keyword parameters, one per field.
 
-    Fields are annotated as typer's parameters are. Their defaults are those of the dataclass, or of this command:
-    `options: Annotated[StudyOptions, {"cache": Path("runs/icy")}]`. What is given comes back as one object. One with
-    the method `planning` is a context in which the function is called.
+    Fields are annotated like typer's parameters. Their defaults are the defaults of the dataclass, or of the command:
+    `options: Annotated[StudyOptions, {"cache": Path("runs/icy")}]`. The function receives the dataclass object. If it
+    has a method `planning`, the function is called in this context.
     """
     hints = typing.get_type_hints(function, include_extras=True)
     kinds: dict[str, tuple[Any, ...]] = {}
@@ -156,7 +156,7 @@ def expand_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def make_command(name: str, function: Callable[..., None], entry: Entry) -> Any:
-    """The command of a function, with examples of its arguments and the commands under it; see `expand_options`."""
+    """Make the command of a function, with examples and subcommands; see `expand_options`."""
     function = expand_options(function)
     single = typer.Typer(
         add_completion=False, pretty_exceptions_enable=False, context_settings=HELP, rich_markup_mode=None
@@ -183,7 +183,7 @@ def make_command(name: str, function: Callable[..., None], entry: Entry) -> Any:
 
 
 def make_heading(name: str, entry: Entry) -> Any:
-    """A command for a name that is only a heading: it says which commands are under it."""
+    """Make a command for a name that is only a heading: it lists its subcommands."""
     under = commands_of(name)
 
     def heading(
@@ -202,7 +202,7 @@ HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 def is_argument(parameter: Any) -> bool:
-    """Whether a parameter of a command is given by its position."""
+    """Whether a parameter of a command is positional."""
     return isinstance(parameter, TyperArgument)
 
 
@@ -212,7 +212,7 @@ def group_of(parameter: Any) -> str:
 
 
 def grouped(parameters: Iterable[Any]) -> dict[str, list[tuple[str, str]]]:
-    """How parameters are written and what they are for, by group; without the options for help."""
+    """Form and description of parameters by group, without the options for help."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for parameter in parameters:
         if not {"--help", "--help-all"} & {*parameter.opts}:
@@ -223,7 +223,7 @@ def grouped(parameters: Iterable[Any]) -> dict[str, list[tuple[str, str]]]:
 
 
 def described(parameter: Any) -> tuple[str, str]:
-    """How a parameter is written, and what it is for, with its default."""
+    """Form of a parameter on the command line, and its description with the default."""
     names = parameter.metavar if is_argument(parameter) else ", ".join(sorted(parameter.opts, key=len))
     value = "" if is_argument(parameter) or parameter.is_flag else f" {parameter.metavar}"
     text, default = parameter.help or "", parameter.default

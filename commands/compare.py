@@ -26,8 +26,8 @@ def compare(
     by: Annotated[
         str | None,
         typer.Option(
-            help="Settings of runs to compare, such as channel.max_len, over all other settings and seeds; default "
-            "each combination of those that vary."
+            help="Settings of runs to compare, such as channel.max_len, averaged over all others; default each "
+            "combination of settings that vary."
         ),
     ] = None,
     baseline: Annotated[
@@ -45,7 +45,7 @@ def compare(
     *,
     read_with: CorpusOptions,
 ) -> None:
-    """Compare runs, corpora or results in every score: differences, noise between seeds, correction for many."""
+    """Compare runs, corpora or results in every score: differences, variation between seeds, Holm's correction."""
     from ecsuite.commands.scoring import keep_scores, of_system, prepare_scores, scored_sources, with_systems
     from ecsuite.eval.metrics.computing import num_threads
     from ecsuite.eval.metrics.score import Options
@@ -107,7 +107,6 @@ def compare(
 
 
 def _between(results: Results, read_with: CorpusOptions, out: Out, as_json: bool, form: Form) -> None:
-    """Print how alike two languages say the same meanings."""
     from ecsuite.eval.metrics.language_similarity import joined
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.views.scorecard import score_corpus

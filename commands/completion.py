@@ -1,4 +1,4 @@
-"""Possible values of options, which a shell completes; they are in the `Annotated` type of an option.
+"""Possible values of options for shell completion, declared in the `Annotated` type of an option.
 
 The type `Annotated[str, typer.Option(help="The sender."), names_of("senders")]` completes names of senders.
 """
@@ -20,26 +20,26 @@ class Values:
     """Possible values."""
 
     names: Callable[[Any, str, str], Mapping[str, str]]
-    """The values that may be meant, a line each, by the context of the command, which has the parameters that are given
-    so far, what stands before the last comma of the value, and what stands after it."""
+    """Function that returns possible values with descriptions, given the context of the command (with the parameters so
+    far), and the parts of the value before and after its last comma."""
     or_files: bool = False
-    """Whether it can be a file, too."""
+    """Whether the value can also be a file."""
 
 
 def names_of(kind: str, *, or_files: bool = False) -> Values:
-    """The names of a kind of `ecsuite list`; after the comma of a metric, the options of that, too."""
+    """The names of a kind of `ecsuite list`; after the comma of a metric, also the options of the metric."""
 
     def names(ctx: Any, before: str, last: str) -> Mapping[str, str]:
         known = KINDS[kind].names()
         if kind == "metrics" and not any(name.startswith(last) for name in known):
-            return _options_of_metric(before)  # which imports the metric
+            return _options_of_metric(before)  # imports the metric
         return known
 
     return Values(names, or_files)
 
 
 class OneOf(Values):
-    """Some words, of which a text is `a, b or c`."""
+    """A choice of words; its text is `a, b or c`."""
 
     def __init__(self, *words: str) -> None:
         super().__init__(lambda *_: dict.fromkeys(words, ""))
@@ -71,16 +71,16 @@ def _templates(ctx: Any, before: str, last: str) -> Mapping[str, str]:
 
 
 ANY_KIND, NAMES_OF_KIND, NEW = Values(_kinds), Values(_names_of_given_kind), Values(_templates)
-"""The kinds of `ecsuite list` in the plural and the singular; the names of that which the parameter `kind` says; and
-the kinds of parts that `ecsuite new` writes."""
+"""The kinds of `ecsuite list` in plural and singular; the names of the kind that the parameter `kind` gives; the kinds
+of parts that `ecsuite new` writes."""
 
 
 def add_completion(command: Any, types: Mapping[str, Any]) -> None:
-    """Let a shell complete the values of a command's parameters, and the commands under it.
+    """Let shells complete the values of a command's parameters, and its subcommands.
 
     Args:
         command: The command.
-        types: The types of its parameters, by their names.
+        types: The types of its parameters, by name.
     """
     for parameter in command.params:
         for values in getattr(types.get(parameter.name), "__metadata__", ()):
@@ -99,9 +99,9 @@ def _complete(
     ctx: Any,
     incomplete: str,
 ) -> list[Any]:
-    """The names that begin so; in a list with commas, the last one of it; and what else a parameter can be."""
+    """Complete a name, in a list with commas the last name, and files if they are possible."""
     before, comma, last = incomplete.rpartition(",")
-    item = type(command.shell_complete(ctx, "--help")[0])  # of click, the installed one or typer's own
+    item = type(command.shell_complete(ctx, "--help")[0])  # click's class, installed or bundled with typer
     found = names(ctx, before, last).items()
     items = [
         item(f"{before}{comma}{name}", help=line or None) for name, line in found if name.startswith(last)
@@ -114,7 +114,7 @@ def _none(ctx: Any, incomplete: str) -> list[Any]:
 
 
 def _options_of_metric(before: str) -> dict[str, str]:
-    """The options of the last metric in a list, as they are written after it: `correlation=`."""
+    """The options of the last metric in a list, in the form `correlation=`."""
     from ecsuite.commands.part_details import options_of
     from ecsuite.eval.metrics import METRICS
 

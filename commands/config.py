@@ -17,7 +17,7 @@ from ecsuite.runtime.errors import ConfigError, look_up
 TEXTS = ("name", "about")
 """Keys that need no comment."""
 LONGEST = 110
-"""Most characters of a comment that is more than a sentence."""
+"""Maximum length of a comment with several sentences."""
 
 
 def config(
@@ -28,16 +28,18 @@ def config(
     ],
     assign: Set = None,
     diff: Annotated[
-        str | None, typer.Option(help="Print only where this experiment differs."), names_of("games")
+        str | None, typer.Option(help="Print only the differences from this experiment."), names_of("games")
     ] = None,
     trust_code: TrustCode = False,
 ) -> None:
-    """Print every setting of a game, or a shipped study, as YAML with comments, ready to be saved, edited and run."""
+    """Print every setting of a game, or a shipped study, as YAML with comments, to save, edit and run."""
     from ecsuite.games.config.experiment import load_experiment
 
     if game.startswith(f"{FOLDER}/") or (game in shipped_studies() and game not in shipped_configs()):
         if assign or diff is not None:
-            raise ConfigError(f"{game}: --set and --diff are of games; save the study and edit the file")
+            raise ConfigError(
+                f"{game}: --set and --diff are for games only; save the study and edit the file"
+            )
         print(_study(game), end="")
         return
 
@@ -54,16 +56,16 @@ def config(
 
 
 def _study(name: str) -> str:
-    """The YAML of a shipped study, with a line that says how it is run when it is saved."""
+    """The YAML of a shipped study, with a comment about the command that runs it."""
     text = look_up("study", name.removeprefix(f"{FOLDER}/"), shipped_studies()).read_text("utf-8")
     return f"# ecsuite {command_of(name)} FILE.yaml runs it; ecsuite config GAME has the settings of a game.\n{text}"
 
 
 def commented(experiment: Any) -> Iterator[str]:
-    """The lines of the YAML of an experiment, each key with the first sentence about it.
+    """Yield the YAML lines of an experiment, each key with the first sentence of its documentation.
 
     Args:
-        experiment: An `Experiment`, or options inside of it.
+        experiment: An `Experiment`, or options in it.
     """
     from ecsuite.games.config.sections import CHECKSUMS
 
@@ -72,7 +74,7 @@ def commented(experiment: Any) -> Iterator[str]:
 
 
 def _section(options: Any, tree: dict[str, Any], depth: int) -> Iterator[str]:
-    """The lines of a section: its keys in order, sections inside it indented."""
+    """Yield the lines of a section: its keys in order, with nested sections indented."""
     from ecsuite.parts.registry import KIND, Part, option_docs
 
     kind: Any = type(options)
@@ -94,17 +96,16 @@ def _section(options: Any, tree: dict[str, Any], depth: int) -> Iterator[str]:
 
 
 def _short(doc: str) -> str:
-    """A line of docs, or its first sentence where it is long."""
+    """The documentation of a setting, or its first sentence if it is long."""
     return (doc if len(doc) <= LONGEST else re.split(r"\. (?=[A-Z])", doc)[0]).rstrip(".")
 
 
 def _written(value: Any) -> str:
-    """A value as YAML in one line."""
+    """Format a value as YAML in one line."""
     return as_yaml(value, default_flow_style=True, width=10**6).removesuffix("...\n").strip()
 
 
 def _leaves(tree: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """The settings of a tree by their dotted paths."""
     for key, value in tree.items():
         if isinstance(value, dict) and value:
             yield from _leaves(value, f"{path}{key}.")

@@ -1,4 +1,4 @@
-"""`ecsuite convert`: a corpus in the form of another tool."""
+"""`ecsuite convert`: write a corpus in the format of another tool."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +12,7 @@ from ecsuite.commands.options import CorpusOptions
 def convert(
     corpus: Annotated[Path, typer.Argument(help="A run folder, a corpus.jsonl, or a file of another tool.")],
     out: Annotated[
-        Path, typer.Argument(help="The file to write; for hf, and elcc of several speakers, a folder.")
+        Path, typer.Argument(help="The file to write; a folder for hf, and for elcc with several speakers.")
     ],
     to: Annotated[
         str,
@@ -22,7 +22,7 @@ def convert(
     *,
     read_with: CorpusOptions,
 ) -> None:
-    """Write a corpus in the form of another tool, and say what that form leaves out."""
+    """Write a corpus in the format of another tool, and report lost information."""
     from ecsuite.formats.converting import convert as write
     from ecsuite.formats.converting import require_new
 

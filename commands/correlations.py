@@ -1,4 +1,4 @@
-"""`ecsuite compare correlations`: metrics with each other over many corpora, or XferBench with translation."""
+"""`ecsuite compare correlations`: correlate metrics over many corpora, or XferBench with translation."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +19,7 @@ READS = {
     "--translation": ("results", "translation", "metric"),
     "a collection": ("results", "metrics", "given", "plot"),
 }
-"""Options read by each kind of correlation, in addition to the common ones."""
+"""Additional options that each kind of correlation uses."""
 
 
 def correlations(
@@ -36,7 +36,7 @@ def correlations(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Scores or sizes, separated by commas; all scores that do not just count if not given.",
+            help="Scores or sizes, separated by commas; default all scores that are not mere counts.",
         ),
         names_of("metrics"),
     ] = None,
@@ -44,8 +44,8 @@ def correlations(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Scores or sizes that partial correlations are given; num_messages,num_distinct_meanings where they "
-            "are known if not given; none: no partial correlations.",
+            help="Scores or sizes that partial correlations control for; default num_messages,num_distinct_meanings if "
+            "known; none: no partial correlations.",
         ),
     ] = None,
     translation: Annotated[
@@ -55,7 +55,9 @@ def correlations(
             help="JSON of `ecsuite translate` (name, chrf), a list of these, or a folder; can be repeated.",
         ),
     ] = None,
-    metric: Annotated[str, typer.Option(help=f"Of translation: {OF_TRANSLATION}."), OF_TRANSLATION] = "chrf",
+    metric: Annotated[
+        str, typer.Option(help=f"Translation score: {OF_TRANSLATION}."), OF_TRANSLATION
+    ] = "chrf",
     paper: Annotated[
         bool, typer.Option("--paper", help="Use the 17 sources of the paper's Tables 2 and 5.")
     ] = False,

@@ -1,4 +1,4 @@
-"""`ecsuite cross-play`: every sender of some runs with every receiver."""
+"""`ecsuite cross-play`: evaluate every sender of some runs with every receiver."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,8 +16,8 @@ def cross_play(
     phrasebook: Annotated[
         str | None,
         typer.Option(
-            help="Also with agents made of the inventory of each run: csar, morphemes or a JSON file, with options "
-            "after commas, such as csar,order=shuffled.",
+            help="Also evaluate agents built from the inventory of each run: csar, morphemes or a JSON file, with "
+            "options after commas, such as csar,order=shuffled.",
             metavar="NAME",
             show_default=False,
         ),
@@ -28,7 +28,7 @@ def cross_play(
     as_json: Json = False,
     form: As = Form.TEXT,
 ) -> None:
-    """Let every sender of some runs talk to every receiver, without learning: who understands strangers?"""
+    """Evaluate every sender of some runs with every receiver, without learning."""
     from ecsuite.eval.metrics import METRICS
     from ecsuite.eval.run_metrics.pairings import every_pairing, report
     from ecsuite.eval.run_metrics.phrasebooks import PhrasebookOptions
@@ -37,7 +37,7 @@ def cross_play(
 
     for number, folder in enumerate(runs):
         if folder.resolve() in map(Path.resolve, runs[:number]):
-            raise ConfigError(f"{folder}: a run is no stranger to itself: expected each once")
+            raise ConfigError(f"{folder}: given twice: expected each run once")
     prepare_outputs(out, plot)
     opened = [load_run(folder, trust_code=trust_code, note=note) for folder in runs]
     book = (

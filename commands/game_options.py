@@ -11,15 +11,15 @@ from ecsuite.commands.setting_options import Sets
 
 
 def listed_in(text: str) -> list[str]:
-    """The names in a list separated by commas."""
-    from ecsuite.games.config.experiment import listed  # which imports numpy
+    """Split a list of names at commas."""
+    from ecsuite.games.config.experiment import listed  # imports numpy
 
     return listed(text)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GameOptions:
-    """The values of the options, by their names; None: not given."""
+    """Options that set a key of a game; None: not given."""
 
     seed: Annotated[OptionalSeed, Sets("training.seed")] = None
     sender: Annotated[
@@ -75,7 +75,7 @@ class GameOptions:
     ] = None
     patience: Annotated[
         int | None,
-        advanced(help="Stop after this many evaluations without a better one."),
+        advanced(help="Stop after this number of evaluations without improvement."),
         Sets("training.patience"),
     ] = None
     metrics: Annotated[
@@ -87,7 +87,7 @@ class GameOptions:
     keep: Annotated[
         str | None,
         advanced(
-            help="Write what was said: interactions, probabilities (last evaluation), languages (each)."
+            help="Store messages: interactions, probabilities (last evaluation), languages (each evaluation)."
         ),
         Sets("evaluation.keep", listed_in),
     ] = None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ecsuite.grammars.geometry import Geometry
 
 EXAMPLES = ("concat", "perm", "rot", "proj", "shufdet", "shuf", "pairsum", "hol")
-"""Grammars of the examples, in the order of the paper's Table 1, with those of its appendices."""
+"""Grammars of the examples, in the order of the paper's Table 1, including the grammars of its appendices."""
 EXAMPLE_SIZES = {"num_attributes": 3, "num_values": 10, "word_length": 3, "vocab_size": 5}
 """Sizes of Table 1, whose messages have five letters."""
 NUM_LETTERS = 26
@@ -33,7 +33,7 @@ def grammar(
         bool,
         typer.Option(
             "--examples",
-            help="Show messages of all grammars side by side, in letters, or of one beside concat; write nothing.",
+            help="Show messages of all grammars side by side, in letters, or of one grammar and concat; write nothing.",
         ),
     ] = False,
     seed: Seed = 0,
@@ -72,7 +72,7 @@ def grammar(
     if examples:
         for option, value in {"--out": out, "--num-symbols": num_symbols, "--text": text}.items():
             if value is not None:
-                raise ConfigError(f"{option}: not read with --examples, which writes nothing")
+                raise ConfigError(f"{option}: not used with --examples, which writes nothing")
         _show_examples(name, {key: value for key, value in sizes.items() if value is not None}, seed, as_json)
         return
     if name is None:
@@ -87,7 +87,8 @@ def grammar(
     is_of_grammar = file.is_file() and "signature" in read_json(file)
     if kind_of_folder(folder) is not None and not is_of_grammar:
         raise ConfigError(
-            f"{folder}: has a run, or a corpus of no grammar, which would be replaced; choose another folder with --out"
+            f"{folder}: has a run, or a corpus of another source, which would be replaced; choose another folder with "
+            "--out"
         )
     write_corpus(corpus, folder)
     if as_json:
@@ -98,7 +99,7 @@ def grammar(
 
 
 def _show_examples(name: str | None, sizes: dict[str, int], seed: int, as_json: bool) -> None:
-    """Print messages for an object of values 0 and for those that differ from it in one attribute (Tables 1, 11)."""
+    """Print messages for an object with all values 0, and for objects that differ in one attribute (Tables 1, 11)."""
     from ecsuite.grammars.geometry import Geometry
     from ecsuite.tables.forms import Form, publish
     from ecsuite.tables.table import Column, Table, name_column, row_of
@@ -107,7 +108,7 @@ def _show_examples(name: str | None, sizes: dict[str, int], seed: int, as_json: 
     if geometry.vocab_size > NUM_LETTERS:
         raise ConfigError(f"--vocab-size: expected at most {NUM_LETTERS} letters, got {geometry.vocab_size}")
     if geometry.num_values < 2:
-        raise ConfigError("--num-values: expected at least 2, of which examples show the first two, got 1")
+        raise ConfigError("--num-values: expected at least 2, since examples show two values, got 1")
     names = EXAMPLES if name is None else tuple(dict.fromkeys(("concat", name)))
     rows = _examples(names, geometry, seed)
     if as_json:
@@ -124,7 +125,7 @@ def _show_examples(name: str | None, sizes: dict[str, int], seed: int, as_json: 
 
 
 def _examples(names: tuple[str, ...], geometry: "Geometry", seed: int) -> list[dict[str, Any]]:
-    """An object a row, with its message of each grammar in letters, `a` for the first symbol."""
+    """One row per object with its message of each grammar in letters, `a` for the first symbol."""
     from ecsuite.grammars.icy import language
 
     powers = [geometry.num_values**place for place in range(geometry.num_attributes)]

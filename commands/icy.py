@@ -21,11 +21,11 @@ READS = {
     "end-to-end": ("device",),
     "metrics": (),
 }
-"""Options of the command alone that each protocol reads; `READS` of a study has those of its settings."""
+"""Options without a setting that each protocol uses; `READS` of a study has the options with settings."""
 
 
 def seeds_of_study(text: str) -> tuple[int, ...] | None:
-    """Seeds as users write them; their number counts from that of the benchmark on."""
+    """Parse seeds; a number of seeds begins at the benchmark's first seed."""
     from ecsuite.eval.icy.study import FIRST_SEED
 
     return read_seeds(text, FIRST_SEED)
@@ -33,7 +33,7 @@ def seeds_of_study(text: str) -> tuple[int, ...] | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IcyOptions:
-    """The values of the options that each set a key of a study, by their names; None: not given."""
+    """Options that set a key of a study; None: not given."""
 
     model: Annotated[
         Names,
@@ -77,12 +77,12 @@ class IcyOptions:
     ] = None
     cap: Annotated[
         float | None,
-        advanced(group="Training", help="Stop a run after this multiple of the updates that CONCAT took."),
+        advanced(group="Training", help="Stop a run after this multiple of the updates that CONCAT needed."),
         Sets("cap_ratio"),
     ] = None
     max_steps: Annotated[
         int | None,
-        advanced(group="Training", help="Most updates, for budget and end-to-end."),
+        advanced(group="Training", help="Maximum number of updates, for budget and end-to-end."),
         Sets("max_steps"),
     ] = None
     clip: Annotated[
@@ -95,7 +95,7 @@ class IcyOptions:
     ] = None
     precision: Annotated[
         str | None,
-        advanced(group="Training", help="fp32; bf16: rounded where that is faster; tf32: on CUDA."),
+        advanced(group="Training", help="fp32; bf16: where it is faster; tf32: on CUDA."),
         OneOf("fp32", "bf16", "tf32"),
         Sets("precision"),
     ] = None

@@ -1,4 +1,4 @@
-"""`ecsuite list`: everything that has a name, and all about one."""
+"""`ecsuite list`: all names by kind, and details of one name."""
 
 import json
 import shutil
@@ -36,18 +36,18 @@ def list_names(
     ] = None,
     name: Annotated[
         str | None,
-        typer.Argument(help="One of that kind, or a part of your own: ./noisy.py:Noisy."),
+        typer.Argument(help="A name of that kind, or your own part: ./noisy.py:Noisy."),
         NAMES_OF_KIND,
     ] = None,
     as_json: Json = False,
     form: As = Form.TEXT,
 ) -> None:
-    """List what has a name: the kinds, the names of a kind, or everything about one name."""
+    """List the kinds of names, the names of a kind, or the details of a name."""
     if kind is None:
         if as_json:
             print_json(registered_names())
         else:
-            line = "ecsuite list KIND: its names. ecsuite list KIND NAME: everything about one."
+            line = "ecsuite list KIND: its names. ecsuite list KIND NAME: details of a name."
             _show([line], replace(_kinds_table(), has_headings=form is not Form.TEXT), [], form)
         return
     kind = read_kind(kind)
@@ -56,7 +56,7 @@ def list_names(
         if as_json:
             print_json(lines)
         else:
-            about = f"About one: ecsuite list {singular(kind).replace(' ', '-')} {next(iter(lines))}"
+            about = f"Details of a name: ecsuite list {singular(kind).replace(' ', '-')} {next(iter(lines))}"
             _show([], replace(_names_table(lines), has_headings=form is not Form.TEXT), [about], form)
         return
     details = details_of(kind, name)
@@ -69,10 +69,10 @@ def list_names(
 
 
 def details_of(kind: str, name: str) -> dict[str, Any]:
-    """Details of a name, JSON-ready: its line, further text, its options and its source.
+    """JSON-ready details of a name: description, options and source.
 
     Raises:
-        ConfigError: If there is no such name.
+        ConfigError: If the name is unknown.
     """
     details: dict[str, Any] = {"kind": singular(kind), "name": name}
     entry = KINDS[kind]
@@ -93,7 +93,7 @@ def details_of(kind: str, name: str) -> dict[str, Any]:
         shown = (each for each in values_of(setting) if each.name not in ("name", "about"))
         details["options"] = [asdict(each) for each in shown]
     elif kind == "protocols":
-        # The general hyper-parameters, Table 7 of the ICY paper.
+        # Common hyper-parameters, Table 7 of the ICY paper.
         target = found("eval.icy.protocol:TARGETS")[name]
         settings = found("eval.icy.protocol:Protocol")(target=target), found("grammars.geometry:Geometry")()
         shown = (each for setting in settings for each in values_of(setting) if each.name != "name")
@@ -113,7 +113,7 @@ def details_of(kind: str, name: str) -> dict[str, Any]:
 
 
 def _part(kind: str, name: str) -> dict[str, Any]:
-    """A part of a registry, or of a user's file."""
+    """Details of a part of a registry, or of a user's file."""
     registry = found(str(KINDS[kind].registry))
     if own_code.is_foreign(name):
         return _own(name, registry) | (_scores_of(name) if kind == "metrics" else {})
@@ -135,20 +135,19 @@ def _part(kind: str, name: str) -> dict[str, Any]:
         "text": found_text,
         "options": options,
         "source": registry.parts[part][0],
-        # The settings of a play are those of a game that is made for it.
+        # A play is shown with a game that uses it.
         **({"use": f"ecsuite train-game {game_of(part)}"} if kind == "plays" else {}),
     }
 
 
 def _scores_of(name: str) -> dict[str, Any]:
-    """The traits of a metric of a user's file, which is trusted."""
+    """Details of the scores of a user's metric; its file is trusted."""
     from ecsuite.eval.metrics import find_metric
 
     return {"scores": [each.described() for each in find_metric(name).traits]}
 
 
 def _metric(registry: Any, name: str) -> dict[str, Any]:
-    """A metric of ours, with the traits of its scores."""
     metric = registry.load(name)
     options = metric.shared.options
     return {
@@ -161,14 +160,14 @@ def _metric(registry: Any, name: str) -> dict[str, Any]:
 
 
 def _own(name: str, registry: Any = None) -> dict[str, Any]:
-    """A part of a user's file, which the user named and which is therefore imported."""
+    """Details of a part of a user's file, which is imported since the user named it."""
     plain = name.partition(",")[0]
     own_code.trust([plain])
     made = own_code.named(plain) if registry is None else registry.load(plain)
     text = paragraphs(made)
     options = getattr(made, "Options", None)
     return {
-        "about": text[0] if text else "a part of your own",
+        "about": text[0] if text else "your own part",
         "text": text,
         "options": [] if options is None else [asdict(each) for each in options_of(options)],
         "source": str(own_code.file_of(own_code.source_of(plain))),
@@ -176,7 +175,7 @@ def _own(name: str, registry: Any = None) -> dict[str, Any]:
 
 
 def _game(name: str, shipped: Mapping[str, str]) -> dict[str, Any]:
-    """Describe a shipped game or one of the user's YAML: what is seen, said, asked and rewarded, and one round."""
+    """Details of a shipped game or a user's YAML file: observations, messages, task and reward, and one round."""
     if not name.endswith((".yaml", ".yml")):
         look_up("game", name, shipped)
     from ecsuite.games.config.experiment import load_experiment
@@ -190,7 +189,7 @@ def _game(name: str, shipped: Mapping[str, str]) -> dict[str, Any]:
     works = ", ".join(author_years(name))
     facts = page.facts | ({"from": f"{works} (ecsuite cite {name})"} if works else {})
     return {
-        "about": experiment.about or "a game of your own",
+        "about": experiment.about or "your own game",
         "sections": facts,
         "round": page.round,
         "use": f"ecsuite train-game {name}; every setting: ecsuite config {name}",
@@ -198,7 +197,7 @@ def _game(name: str, shipped: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _grammar_options(name: str) -> Iterator[Option]:
-    """Options after the name of a grammar: choices of a corruption, or numbers."""
+    """Yield the options of a grammar: choices of a corruption, or numbers."""
     for key, choices in found("grammars.corruptions:OPTIONS").get(name, {}).items():
         yield Option(name=key, default=choices[0], values=", ".join(choices), about="")
     for key, default in (found("grammars.registry:GRAMMARS").load(name).__kwdefaults__ or {}).items():
@@ -207,7 +206,6 @@ def _grammar_options(name: str) -> Iterator[Option]:
 
 
 def _kinds_table() -> Table:
-    """A row a kind: how many names, and some."""
     rows = []
     for kind, entry in KINDS.items():
         names = list(entry.names())
@@ -219,7 +217,6 @@ def _kinds_table() -> Table:
 
 
 def _names_table(lines: Mapping[str, str]) -> Table:
-    """A row a name."""
     columns = (Column("name"), Column("about", wraps=True))
     return Table(columns=columns, rows=[row_of(*each) for each in lines.items()])
 
@@ -238,7 +235,6 @@ def _details_table(details: Mapping[str, Any]) -> Table | None:
 
 
 def _lines_before(details: Mapping[str, Any]) -> list[str]:
-    """Lines above the options of a name."""
     about, text = details["about"], list(details.get("text", ()))
     if text and text[0].startswith(about):
         about = text.pop(0)
@@ -259,7 +255,7 @@ def _lines_after(kind: str, details: Mapping[str, Any]) -> list[str]:
 
 
 def _show(before: Sequence[str], table: Table | None, after: Sequence[str], form: Form) -> None:
-    """Print a table with lines above and below, which are its title and its notes in other forms than text."""
+    """Print a table with lines above and below; formats other than text have them as title and notes."""
     if form is not Form.TEXT:
         empty = Table(columns=(), rows=())
         publish([replace(table or empty, title=" ".join(before), notes=tuple(filter(None, after)))], form)
@@ -284,7 +280,7 @@ def _about_score(score: Mapping[str, Any]) -> str:
 
 
 def _with_option(details: Mapping[str, Any]) -> str:
-    """The name of a part, with its first option that is a number."""
+    """The name of a part, with its first numerical option."""
     for option in details.get("options", ()):
         if option["values"].startswith(("integer", "number")) and option["default"][0].isdigit():
             return f"{details['name']},{option['name']}={option['default']}"

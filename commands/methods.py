@@ -1,4 +1,4 @@
-"""`ecsuite methods`: the methods section of a paper, from what runs say of themselves."""
+"""`ecsuite methods`: write the methods section of a paper from the files of runs."""
 
 import sys
 from pathlib import Path
@@ -19,17 +19,15 @@ def methods(
     form: Annotated[
         Form, typer.Option("--as", metavar="FORM", help="text, markdown, or latex with \\cite.")
     ] = Form.MARKDOWN,
-    bib: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write BibTeX of the works that it cites.")
-    ] = None,
+    bib: Annotated[Path | None, typer.Option(metavar="FILE", help="Write BibTeX of the cited works.")] = None,
     metrics: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Scores that are told; default all that were kept.")
+        str | None, typer.Option(metavar="NAMES", help="Scores to describe; default all stored scores.")
     ] = None,
-    hardware: Annotated[bool, typer.Option("--hardware", help="Also say on which machine.")] = False,
+    hardware: Annotated[bool, typer.Option("--hardware", help="Also describe the machine.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the text to this file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Write how runs were made, from their files alone: game, agents, training, seeds, metrics, versions."""
+    """Describe runs from their files alone: game, agents, training, seeds, metrics, versions."""
     from ecsuite.eval.views.methods.methods import methods as methods_of
     from ecsuite.files.atomic_files import check_output_file, prepare_output_file, write_atomically
 

@@ -1,6 +1,6 @@
 """Names for the command line and YAML files, by kind; the modules of a kind are imported on use.
 
-`ecsuite list` prints it, and the completion of a shell suggests it.
+`ecsuite list` prints the names, and shells complete them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,17 +20,17 @@ class Kind:
     """Names of one kind."""
 
     names: Callable[[], Mapping[str, str]]
-    """All names, with a line for people each."""
+    """Function that returns all names with one-line descriptions."""
     use: str = ""
-    """Command that uses the name `{name}`; empty: none, or one that depends on the name."""
+    """Command that uses the name `{name}`; empty: none, or it depends on the name."""
     usual: tuple[str, ...] = ()
-    """Names to list first; empty: in their order."""
+    """Names to list first."""
     registry: str | None = None
-    """`module:NAME` of the registry of such parts, whose classes have `Options`, or of metrics; None: of none."""
+    """`module:NAME` of the registry of parts, whose classes have `Options`, or of metrics; None: not in a registry."""
     functions: str | None = None
-    """`module:NAME` of the registry of functions, or of classes without options, with these names."""
+    """`module:NAME` of the registry of functions, or of classes without options."""
     table: str | None = None
-    """`module:NAME` of a dict of settings or lines with these names."""
+    """`module:NAME` of a dict of settings or descriptions."""
 
 
 def _of_registry(place: str, use: str, *usual: str) -> Kind:
@@ -57,7 +57,7 @@ def _of_table(place: str, use: str, line: Callable[[Any], str] = str) -> Kind:
 
 
 def about(entry: Any) -> str:
-    """The line of an entry that has one."""
+    """The one-line description of an entry."""
     return str(entry.about)
 
 
@@ -68,14 +68,14 @@ def found(place: str) -> Any:
 
 
 def agent_names(agents: "Registry", cells: "Registry") -> dict[str, str]:
-    """Names of agents with a line each: a recurrent agent is named by its cell."""
+    """Names of agents with one-line descriptions; recurrent agents are named by their cell."""
     lines = agents.lines()
     recurrent = lines.pop("recurrent")
     return {**cells.lines(), "CELL-2l": recurrent, **lines}
 
 
 def _described(folder: str = "", prefix: str = "") -> Iterator[tuple[str, str]]:
-    """The shipped configs in a folder with the value of their key `about`, which is in the first line."""
+    """Yield the shipped configs of a folder with the value of `about`, the key in their first line."""
     for name, file in shipped_configs(folder).items():
         if name.startswith(prefix):
             line = file.read_text("utf-8").partition("\n")[0]
@@ -83,7 +83,7 @@ def _described(folder: str = "", prefix: str = "") -> Iterator[tuple[str, str]]:
 
 
 def game_of(play: str) -> str:
-    """The first shipped game with a play; `disc_small` where none names it, since signalling is the default."""
+    """The first shipped game with a play; `disc_small` for signalling, the default that no game names."""
     for game, file in shipped_configs().items():
         if parse_yaml(file.read_text("utf-8"), game).get("play", {}).get("kind") == play:
             return game
@@ -91,7 +91,7 @@ def game_of(play: str) -> str:
 
 
 def settings_to_show(game: str) -> list[str]:
-    """Assignments with which a shipped game can be shown that else needs a file of the user's."""
+    """Assignments that replace a required file of the user, so that a shipped game can be shown."""
     shipped = shipped_configs()
     tree = parse_yaml(shipped[game].read_text("utf-8"), game) if game in shipped else {}
     needs_file = tree.get("world", {}).get("kind") == "features"
@@ -141,7 +141,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "layouts": Kind(
         names=lambda: {name.removeprefix("layouts/"): line for name, line in _described("layouts")},
-        use="ecsuite score FILE --layout {name}; of your own: ecsuite new layout lab.yaml",
+        use="ecsuite score FILE --layout {name}; your own: ecsuite new layout lab.yaml",
         usual=("otree", "jspsych", "psychopy", "egg_channel"),
     ),
     "learners": _of_registry("games.config.registry:LEARNERS", f"{_ACTING} --set play.learner={{name}}"),
@@ -221,14 +221,14 @@ KINDS: Mapping[str, Kind] = {
         lambda entry: f"{entry['title']}, {len(entry['languages'])} languages",
     ),
 }
-"""In the order of `ecsuite list`, which is that of the alphabet."""
+"""Kinds in alphabetical order."""
 
 
 def read_kind(text: str) -> str:
-    """The key of a kind as users write it: in the singular, or with hyphens for spaces, too.
+    """Parse the name of a kind, which may be singular, or have hyphens instead of spaces.
 
     Raises:
-        ConfigError: If there is no such kind.
+        ConfigError: If the kind is unknown.
     """
     written = text.lower().replace("-", " ").replace("_", " ")
     for kind in KINDS:
@@ -239,7 +239,7 @@ def read_kind(text: str) -> str:
 
 
 def singular(kind: str) -> str:
-    """The word for one of a kind: `studies` gives `study`; `frequencies` of objects are one part."""
+    """Singular of a kind: `studies` gives `study`; `frequencies` has no singular."""
     for ending, one in (("cies", "cies"), ("ies", "y"), ("sses", "ss"), ("s", "")):
         if kind.endswith(ending):
             return kind.removesuffix(ending) + one
@@ -247,10 +247,10 @@ def singular(kind: str) -> str:
 
 
 def with_article(word: str) -> str:
-    """A word of a kind of parts with its article: `a channel`, `an actor`, `frequencies`."""
+    """A singular kind with its article: `a channel`, `an actor`, `frequencies`."""
     return word if word == "frequencies" else f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
 
 
 def registered_names() -> dict[str, dict[str, str]]:
-    """Everything that can be named, by kind, with a line each."""
+    """All names with one-line descriptions, by kind."""
     return {kind: dict(entry.names()) for kind, entry in KINDS.items()}

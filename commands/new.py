@@ -1,4 +1,4 @@
-"""`ecsuite new`: write a file to begin a part of one's own with."""
+"""`ecsuite new`: write a template for a user's own part."""
 
 import re
 from importlib import resources
@@ -27,32 +27,32 @@ def test_{stem}(check):
 
 LAYOUT = """\
 about: data of our experiment
-# columns by which a file is recognised for sure; only asked for with --layout, none are needed
+# columns that a file needs to be recognised; not needed with --layout
 # has: [trial_id, participant]
-# which rows are trials; also !=, and a column of any text with `typed!=`
+# conditions on rows that are trials; also !=, and `typed!=` for any text
 # where: [task=naming]
-# roles by name of column, or of a part of an object, or pattern; all other columns are stored
+# roles by name of a column or of a part of an object, or by pattern; all other columns are stored
 columns:
   message: message
   participant: speaker
   "*": kept
-# the only columns that were meant
+# the columns that are attributes of the meaning
 attributes: [color, shape]
-# how cells are written: split (spaces, letters, or a sign), eos, numeric (values, features), missing (leave, value)
+# content of cells: split (spaces, letters, or a sign), eos, numeric (values, features), missing (leave, value)
 split: spaces
 """
-"""A layout to edit."""
+"""Template of a layout."""
 
 
 def new(
     kind: Annotated[
         str,
-        typer.Argument(help="What it shall be: channel, sender, receiver, world, metric, ..."),
+        typer.Argument(help="Kind of the part: channel, sender, receiver, world, metric, ..."),
         NEW,
     ],
     file: Annotated[Path, typer.Argument(help="The file to write, such as noisy.py.")],
 ) -> None:
-    """Write a file with a part of your own that works as it stands, and a test beside it."""
+    """Write a file with a working part of your own, and a test next to it."""
     if kind == "layout":
         _write_layout(file)
         return
@@ -64,11 +64,13 @@ def new(
     test = file.with_name(f"test_{file.name}")
     for each in (file, test):
         if each.exists():
-            raise ConfigError(f"{each} is there already: choose another name")
+            raise ConfigError(f"{each}: exists already: choose another name")
     words = re.split("_+", file.stem.strip("_"))
     is_function = kind in ("metric", "grammar", "distance")
     name = file.stem if is_function else "".join(word.capitalize() for word in words)
-    if re.search(rf"^from .* import .*\b{name}\b", template, re.MULTILINE):  # such as that of its base class
+    if re.search(
+        rf"^from .* import .*\b{name}\b", template, re.MULTILINE
+    ):  # such as the name of its base class
         name = f"my_{name}" if is_function else f"My{name}"
     part = f"{'' if file.is_absolute() else './'}{file}:{name}"
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -82,11 +84,10 @@ def new(
 
 
 def _write_layout(file: Path) -> None:
-    """Write a layout to edit."""
     if file.suffix not in (".yaml", ".yml"):
         raise ConfigError(f"{file}: expected a name for a YAML file, such as lab.yaml")
     if file.exists():
-        raise ConfigError(f"{file} is there already: choose another name")
+        raise ConfigError(f"{file}: exists already: choose another name")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(LAYOUT, encoding="utf-8")
     place = file if file.is_absolute() else f"./{file}"

@@ -1,4 +1,4 @@
-"""Options that several commands have, each written once; those of reading a corpus, and of running a study."""
+"""Options that several commands share, including the options for reading a corpus and for running a study."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -26,37 +26,37 @@ Study = TypeVar("Study")
 Finding = TypeVar("Finding")
 
 MAX_SEED = 2**31 - 1
-"""Largest seed on the command line: XferBench and others make larger numbers of it, of at most 63 bits."""
+"""Maximum seed on the command line; XferBench and others derive larger numbers from it, of at most 63 bits."""
 MAX_SEEDS = 10_000
-"""Most seeds of a study."""
+"""Maximum number of seeds of a study."""
 MORE = "More options"
-"""The group of options that few need: `--help-all` shows them, `--help` does not."""
+"""Group of rarely used options, which only `--help-all` shows."""
 
 OUTPUT, COMPUTING = "Output", "Computing"
-"""Groups of options that several commands have."""
+"""Groups of options that several commands share."""
 DEVICES = OneOf("auto", "cpu", "cuda", "mps")
 
 
 def advanced(*names: str, group: str = "", **settings: Any) -> Any:
-    """An option that few need, as `typer.Option`.
+    """Make a `typer.Option` that only `--help-all` shows.
 
     Args:
-        names: As on the command line, where that is not `--` and the parameter's name.
-        group: What it belongs to, for the heading under which `--help-all` shows it.
+        names: Names on the command line, if they differ from `--` and the parameter's name.
+        group: Heading under which `--help-all` shows the option.
         settings: See `typer.Option`.
     """
     return typer.Option(*names, rich_help_panel=f"{MORE}: {group}" if group else MORE, **settings)
 
 
 def _require_usable(seed: int | None) -> int | None:
-    """The callback of `--seed`: refuses a seed that is out of bounds."""
+    """Check the bounds of `--seed`."""
     if seed is not None and not 0 <= seed <= MAX_SEED:
         raise ConfigError(f"--seed: expected 0 to {MAX_SEED:,}, got {seed}")
     return seed
 
 
 def _require_one_form(ctx: typer.Context, value: Any) -> Any:
-    """The callback of `--json` and `--as`: refuses both."""
+    """Check that `--json` and `--as` are not both given."""
     others = (ctx.params.get("as_json", False), ctx.params.get("form", Form.TEXT) != Form.TEXT)
     if any(others) and value not in (False, Form.TEXT):
         raise ConfigError("--json, --as: expected one of these")
@@ -79,7 +79,7 @@ As = Annotated[
         rich_help_panel=OUTPUT,
         metavar="FORM",
         callback=_require_one_form,
-        help="How tables are printed: text, markdown, latex (with booktabs), csv or html.",
+        help="Format of printed tables: text, markdown, latex (with booktabs), csv or html.",
     ),
 ]
 
@@ -117,7 +117,7 @@ Out = Annotated[
     typer.Option(
         rich_help_panel=OUTPUT,
         metavar="FILE",
-        help="Write the JSON to this file, or the tables into one that ends with .csv, .tex, .md or .html.",
+        help="Write the JSON to this file, or the tables if its name ends with .csv, .tex, .md or .html.",
     ),
 ]
 Plot = Annotated[
@@ -130,7 +130,7 @@ Measure = Annotated[
     str | None,
     typer.Option(
         rich_help_panel=OUTPUT,
-        help="Of --plot: accuracy, the default, loss, length, ...; but for curves, any score.",
+        help="Measure for --plot: accuracy, the default, loss, length, ...; except for curves, any score.",
     ),
 ]
 Plan = Annotated[
@@ -138,7 +138,7 @@ Plan = Annotated[
     typer.Option(
         "--plan",
         rich_help_panel=COMPUTING,
-        help="Show which jobs are kept and which would run, and compute nothing.",
+        help="Show which jobs have stored results and which would run, and compute nothing.",
     ),
 ]
 Workers = Annotated[
@@ -149,7 +149,7 @@ On = Annotated[
     advanced(
         group=COMPUTING,
         metavar="PLACE",
-        help="here, local:N, slurm, workers (yours) or ray,address=HOST:6379; default a process a core.",
+        help="here, local:N, slurm, workers (yours) or ray,address=HOST:6379; default one process per core.",
     ),
 ]
 Slurm = Annotated[
@@ -164,20 +164,22 @@ OutFolder = Annotated[
     Path | None,
     typer.Option(rich_help_panel=OUTPUT, metavar="FOLDER", help="The folder to write; default runs/NAME."),
 ]
-TrustCode = Annotated[bool, advanced("--trust-code", help="Import the foreign parts of the runs.")]
+TrustCode = Annotated[
+    bool, advanced("--trust-code", help="Import Python code of other people that runs name.")
+]
 Cache = Annotated[
     Path,
     advanced(
         group=COMPUTING,
         metavar="FOLDER",
-        help="Folder of finished work, which is not computed again; relative to where the command is called.",
+        help="Folder of stored results, which are not computed again; relative to the current folder.",
     ),
 ]
 Incomplete = Annotated[
     bool,
-    typer.Option("--incomplete", help="Count runs that were ended by the clock, a stop or pruning, too."),
+    typer.Option("--incomplete", help="Include runs that ended early, by a time limit, a stop or pruning."),
 ]
-"""Whether runs count that did not end as their settings say."""
+"""Whether to include runs that ended early."""
 Results = Annotated[
     list[Path],
     typer.Argument(
@@ -188,7 +190,7 @@ Results = Annotated[
 
 
 def given_options(ctx: typer.Context) -> dict[str, str]:
-    """The parameters of a command that the user gave: how each is written, such as `--cap`, by its name."""
+    """Names of the parameters that the user gave, with their form on the command line, such as `--cap`."""
     given = {}
     for parameter in ctx.command.params:
         assert parameter.name is not None
@@ -199,7 +201,7 @@ def given_options(ctx: typer.Context) -> dict[str, str]:
 
 
 def prepare_outputs(out: Path | None, plot: Path | None) -> None:
-    """Check before the work starts that files can be written."""
+    """Check that the output files can be written, before computing."""
     from ecsuite.eval.views.figures.canvas import prepare_picture
     from ecsuite.files.atomic_files import prepare_output_file
 
@@ -210,14 +212,14 @@ def prepare_outputs(out: Path | None, plot: Path | None) -> None:
 
 
 def read_seeds(text: str | None, first: int) -> tuple[int, ...] | None:
-    """Seeds as users write them: a number of seeds (`10`), a range (`123-132`) or a list (`123,125`).
+    """Parse seeds: a number of seeds (`10`), a range (`123-132`) or a list (`123,125`).
 
     Args:
-        text: What the user wrote; None gives None.
-        first: Where seeds begin if only their number is given.
+        text: The value of the option; None gives None.
+        first: The first seed if only a number of seeds is given.
 
     Raises:
-        ConfigError: If it is none of these, or a seed is out of bounds.
+        ConfigError: If the text is not valid, or a seed is out of bounds.
     """
     if text is None:
         return None
@@ -229,12 +231,12 @@ def read_seeds(text: str | None, first: int) -> tuple[int, ...] | None:
             seeds = range(int(start), int(end) + 1)
         else:
             seeds = range(first, first + int(text))
-        # Not len(), which has no number for a range of more than 2^63.
+        # len() fails for ranges of more than 2^63.
         if not seeds or (isinstance(seeds, range) and seeds.stop - seeds.start > MAX_SEEDS):
             raise ValueError
     except ValueError:
         raise ConfigError(
-            f"--seeds {text}: expected how many (10), a range (123-132) or a list (123,125); at most {MAX_SEEDS:,}"
+            f"--seeds {text}: expected a number (10), a range (123-132) or a list (123,125); at most {MAX_SEEDS:,}"
         ) from None
     if not 0 <= min(seeds) <= max(seeds) <= MAX_SEED:
         raise ConfigError(f"--seeds {text}: expected seeds from 0 to {MAX_SEED:,}")
@@ -242,31 +244,32 @@ def read_seeds(text: str | None, first: int) -> tuple[int, ...] | None:
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """The names in a list separated by commas."""
+    """Split a list of names at commas."""
     return tuple(name.strip() for name in text.split(","))
 
 
 READING = "Reading a file"
-"""The group of these options."""
+"""Group of options for reading a corpus."""
 Columns = Annotated[
     list[str] | None,
     typer.Option(
         "--column",
         metavar="NAME=ROLE",
-        help="What a column is: message, attribute, feature, speaker, group, kept ...; can be repeated.",
+        help="Role of a column: message, attribute, feature, speaker, group, kept ...; can be repeated.",
     ),
 ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CorpusOptions:
-    """Options of every command that reads a corpus: columns, how messages are split, where they end."""
+    """Options of every command that reads a corpus: roles of columns, separators, EOS and so on."""
 
     column: Columns = None
     attributes: Annotated[
         str | None,
         typer.Option(
-            metavar="NAMES", help="Only these columns were meant: color,shape; the others are stored."
+            metavar="NAMES",
+            help="The columns that are attributes of the meaning: color,shape; the others are stored.",
         ),
     ] = None
     layout: Annotated[
@@ -280,48 +283,47 @@ class CorpusOptions:
     split: Annotated[
         str,
         advanced(
-            group=READING, help="Between symbols of a text: auto, spaces, letters, or a sign, such as -."
+            group=READING, help="Separator of symbols in a text: auto, spaces, letters, or a sign, such as -."
         ),
     ] = "auto"
-    eos: Annotated[
-        str, advanced(group=READING, help="The symbol at which messages end, or none; auto: found.")
-    ] = "auto"
+    eos: Annotated[str, advanced(group=READING, help="The EOS symbol, or none; auto: detected.")] = "auto"
     numeric: Annotated[
         str,
         advanced(
-            group=READING, help="Numbers that were meant are values of attributes, or features; auto: asked."
+            group=READING,
+            help="Whether numbers in meanings are values of attributes, or features; auto: asked.",
         ),
     ] = "auto"
     missing: Annotated[
         str,
-        advanced(
-            group=READING, help="Rows that lack a value: keep, leave (out), or take missing as a value."
-        ),
+        advanced(group=READING, help="Rows without a value: keep, leave (out), or take missing as a value."),
     ] = "auto"
     meanings: Annotated[
         Path | None,
-        advanced(group=READING, metavar="FILE", help="A second file: what each message meant, row by row."),
+        advanced(
+            group=READING, metavar="FILE", help="A second file with the meaning of each message, row by row."
+        ),
     ] = None
 
     def require_unset(self, reader: str, *, but: Sequence[str] = ()) -> None:
-        """Refuse an option that is given where no file of a corpus is read.
+        """Check that no option for reading a corpus is given.
 
         Args:
-            reader: What does not read it, for the message.
-            but: The names of those that are read.
+            reader: What does not use the options, for the message.
+            but: Names of options that are allowed.
 
         Raises:
-            ConfigError: If one has another value than its default.
+            ConfigError: If another option differs from its default.
         """
         for option in fields(self):
             if option.name not in but and getattr(self, option.name) != option.default:
                 raise ConfigError(f"--{option.name}: not read by {reader}; read where a corpus is read")
 
     def reading(self, where: Sequence[str] = ()) -> "Reading":
-        """How files are read.
+        """The options as a `Reading`.
 
         Args:
-            where: Which rows are read, as `--where` says it.
+            where: Conditions on rows, in the syntax of `--where`.
 
         Raises:
             ConfigError: If a role is not written as `NAME=ROLE`.
@@ -341,7 +343,7 @@ class CorpusOptions:
         )
 
     def read(self, path: Path, where: Sequence[str] = (), *, is_log: bool = False) -> "Corpus":
-        """Read the corpus of a path; what was taken for what goes to standard error.
+        """Read the corpus of a path; notes on inferred properties go to standard error.
 
         Args:
             path: The file or folder.
@@ -349,8 +351,8 @@ class CorpusOptions:
             is_log: Whether rows are steps or rounds of agents.
 
         Raises:
-            CorpusError: If it cannot be read, its only message is empty, as in a file of an empty list, or it has no
-                such messages.
+            CorpusError: If the corpus can't be read, its only message is empty, for example in a file with an empty
+                list, or no message meets the conditions.
         """
         from ecsuite.formats.reading import read_as
 
@@ -359,16 +361,16 @@ class CorpusOptions:
             note(f"note: {each}")
         if len(corpus.messages) == 1 and not len(corpus.messages.values):
             raise CorpusError(
-                f"{path}: its only message is empty: expected a message a line, such as [3, 1, 4]"
+                f"{path}: its only message is empty: expected one message per line, such as [3, 1, 4]"
             )
         return corpus
 
 
 def roles_in(given: Sequence[str]) -> dict[str, str]:
-    """Roles by name of column, of `NAME=ROLE` each; a name may have `=` in it.
+    """Parse `NAME=ROLE` into roles by name of column; a name may contain `=`.
 
     Raises:
-        ConfigError: If one is not written so, or a name is given twice.
+        ConfigError: If an item is not valid, or a name is given twice.
     """
     roles: dict[str, str] = {}
     for each in given:
@@ -383,7 +385,7 @@ def roles_in(given: Sequence[str]) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunOptions:
-    """Options on where the jobs of a study are computed, and on its output."""
+    """Options for the execution of a study's jobs, and for its output."""
 
     plan: Plan = False
     on: On = None
@@ -394,20 +396,20 @@ class RunOptions:
     form: As = Form.TEXT
 
     def __post_init__(self) -> None:
-        """Refuse a device that is none before anything is read."""
+        """Validate the device before anything is read."""
         if self.device != "auto":
-            from ecsuite.runtime.devices import require_device_name  # which imports torch
+            from ecsuite.runtime.devices import require_device_name  # imports torch
 
             require_device_name(self.device)
 
     def place(self) -> "Place":
-        """The place where jobs are computed; `ConfigError` if there is no such place."""
+        """Execution backend of the jobs; `ConfigError` if it is unknown."""
         from ecsuite.jobs.engines import place_of
 
         return place_of(self.on or "local", self.slurm)
 
     def planning(self) -> AbstractContextManager[None]:
-        """Plan jobs for where they are computed."""
+        """Context in which jobs are planned for the execution backend."""
         return nullcontext() if self.on is None else self.place().planning()
 
     def show(
@@ -420,15 +422,15 @@ class RunOptions:
         plot: Path | None = None,
         retries: bool = False,
     ) -> None:
-        """Do what the command of a benchmark does: print the plan of a study, or run it and show what came out.
+        """Run the command of a benchmark: print the plan of a study, or run the study and show its results.
 
         Args:
             benchmark: The benchmark.
-            study: What is asked of it.
-            cache: Folder of kept results, where the benchmark has none of its own.
+            study: The study.
+            cache: Folder of stored results, if the benchmark has none of its own.
             out: The file for the JSON, or, if it ends in .csv, for the record table.
             plot: The file for the figure.
-            retries: Whether jobs whose failure is kept are computed again.
+            retries: Whether jobs with a stored failure are computed again.
         """
         from ecsuite.commands.plans import print_plan
         from ecsuite.eval.experiments.benchmark import CSV, run, write_records
@@ -471,14 +473,14 @@ class RunOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyOptions(RunOptions):
-    """The options of a command whose results go where the user says."""
+    """Options of a command with `--cache` and `--out`."""
 
     cache: Cache
     workers: Workers = None
     out: Out = None
 
     def place(self) -> "Place":
-        """The place where jobs are computed; `ConfigError` if there is none, or `--workers` is given as well."""
+        """Execution backend of the jobs; `ConfigError` if it is unknown, or `--workers` is given as well."""
         from ecsuite.jobs.engines import Place
 
         if self.on is not None and self.workers is not None:
@@ -488,28 +490,28 @@ class StudyOptions(RunOptions):
         return RunOptions.place(self)
 
     def publish(self, benchmark: "Benchmark[Study, Any]", study: Study, *, plot: Path | None = None) -> None:
-        """`show` it, with the folder and the file of these options."""
+        """Run `show` with the folder and the file of these options."""
         self.show(benchmark, study, cache=self.cache, out=self.out, plot=plot)
 
     def prepare_output(self) -> None:
-        """Refuse a file of `--out` that cannot be written, before anything is computed."""
+        """Check that the file of `--out` can be written, before anything is computed."""
         if self.out is not None:
             from ecsuite.files.atomic_files import prepare_output_file
 
             prepare_output_file(self.out)
 
     def print_plan(self, jobs: "Iterable[Job]") -> None:
-        """Print which jobs are kept and which would run, for `--plan`; see `print_plan`."""
+        """Print the plan for `--plan`; see `print_plan`."""
         from ecsuite.commands.plans import print_plan
 
         print_plan(jobs, cache=self.cache, as_json=self.as_json, form=self.form)
 
     def run(self, measure: "Callable[[Runner], Finding]", *, has_jobs: bool = True) -> Finding:
-        """Run what is no benchmark; see `ecsuite.eval.experiments.benchmark.run`.
+        """Run a measurement outside of a benchmark; see `ecsuite.eval.experiments.benchmark.run`.
 
         Args:
-            measure: Computes it.
-            has_jobs: Whether jobs are computed; without any, only its progress and requests to stop are looked after.
+            measure: The measurement.
+            has_jobs: Whether it has jobs; otherwise only progress and requests to stop are handled.
         """
         if not has_jobs:
             from ecsuite.eval.views.console import Reporter

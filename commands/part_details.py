@@ -13,7 +13,7 @@ from ecsuite.parts.registry import Part, Registry, nested_registry, option_docs,
 
 WORDS = {int: "integer", float: "number", str: "text", bool: "true or false"}
 FAR = 2**53
-"""Bounds beyond this are those of the number's type."""
+"""Larger bounds are limits of the number's type, and not shown."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,9 +21,9 @@ class Option:
     """An option of a part."""
 
     name: str
-    """Its key."""
+    """Key of the option."""
     default: str
-    """As in YAML."""
+    """Default value as YAML."""
     values: str
     """Allowed values."""
     about: str
@@ -31,7 +31,7 @@ class Option:
 
 
 def options_of(options: type) -> Iterator[Option]:
-    """The options of a frozen dataclass in their order."""
+    """Yield the options of a frozen dataclass in order."""
     docs, hints = option_docs(options), option_types(options)
     for entry in dataclasses.fields(options):
         yield Option(
@@ -43,7 +43,7 @@ def options_of(options: type) -> Iterator[Option]:
 
 
 def values_of(entry: Any) -> Iterator[Option]:
-    """The fields of a dataclass, such as a preset, each with its value as the default."""
+    """Yield the fields of a dataclass object, such as a preset, with their values as defaults."""
     kind: Any = type(entry)
     docs = option_docs(kind)
     for each in dataclasses.fields(entry):
@@ -53,7 +53,7 @@ def values_of(entry: Any) -> Iterator[Option]:
 
 
 def described(hint: Any) -> str:
-    """Describe the values that an option of a type takes."""
+    """Describe the allowed values of a type."""
     if (inner := nested_registry(hint)) is not None:
         return f"a {inner.word}"
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
@@ -72,7 +72,7 @@ def described(hint: Any) -> str:
 
 
 def written(value: Any) -> str:
-    """A value as in YAML, a part by its kind."""
+    """Format a value as YAML; a part is given by its kind."""
     if isinstance(value, Part):
         return value.kind
     if isinstance(value, tuple | list):
@@ -82,7 +82,7 @@ def written(value: Any) -> str:
 
 
 def paragraphs(entry: object) -> list[str]:
-    """The paragraphs of a thing's own documentation before its sections of arguments and errors, a line each."""
+    """Paragraphs of an object's own docstring before its sections of arguments and errors, one line each."""
     text = inspect.cleandoc(getattr(entry, "__doc__", None) or "")
     found = []
     for paragraph in text.split("\n\n"):
@@ -93,12 +93,12 @@ def paragraphs(entry: object) -> list[str]:
 
 
 def settings_of(registry: Registry, name: str) -> tuple[str, dict[str, Any], Any]:
-    """The kind that a name stands for, the options that the name sets, and the class.
+    """Resolve the name of a part to its kind, the options that the name sets, and its class.
 
-    `gru-2l` is a recurrent sender with the option `layers`, and so on.
+    For example, `gru-2l` is a recurrent sender with the option `layers`.
 
     Raises:
-        ConfigError: If there is no such part.
+        ConfigError: If the part is unknown.
     """
     section = registry.section(name, registry.word)
     kind = section.pop("kind")

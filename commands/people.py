@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 DATASETS, PROTOCOLS = OneOf("synth", "eng"), OneOf("balanced", "published")
 KINDS = OneOf("codes", "agents", "chains", "pairs", "rounds")
 ROLES = OneOf("receiver", "sender")
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0: any free one.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0: any free port.")]
 Host = Annotated[
-    str, typer.Option(metavar="ADDRESS", help="Address to listen at; 0.0.0.0: all of this machine.")
+    str,
+    typer.Option(
+        metavar="ADDRESS", help="Network address to listen at; 0.0.0.0: all addresses of this machine."
+    ),
 ]
-NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Open no browser.")]
+NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")]
 Place = Annotated[
     Path,
     typer.Argument(metavar="STUDY", help="A study file, or the folder of its answers.", show_default=False),
@@ -56,7 +59,7 @@ def try_grammar(
     host: Host = "127.0.0.1",
     no_browser: NoBrowser = False,
 ) -> None:
-    """Play Secret Spy Codes yourself, or the game of a study file: a page of your own, of which nothing is kept."""
+    """Play Secret Spy Codes yourself, or the game of a study file; nothing is stored."""
     _require_people()
     from tempfile import TemporaryDirectory
 
@@ -66,11 +69,11 @@ def try_grammar(
     tree = {"name": "try", "grammars": [grammar], "datasets": [dataset], "protocol": protocol, "seed": seed}
     if grammar.endswith((".yaml", ".yml")):
         if (dataset, protocol, seed) != ("synth", "balanced", 0):
-            raise ConfigError("--dataset, --protocol, --seed: not read with a study file, which says them")
+            raise ConfigError("--dataset, --protocol, --seed: not used with a study file, which sets them")
         study = read_study(Path(grammar))
         if study.run or study.play:
             raise ConfigError(
-                f"{grammar}: games with agents are tried by `ecsuite people play {study.run or study.play}`"
+                f"{grammar}: to try a game with agents, type `ecsuite people play {study.run or study.play}`"
             )
     else:
         study = _study(tree, "ecsuite people try")
@@ -98,7 +101,7 @@ def play_run(
     no_browser: NoBrowser = False,
     trust_code: TrustCode = False,
 ) -> None:
-    """Play in the place of an agent: learn the language of trained ones, or take part in a game of rounds."""
+    """Play instead of an agent: learn the language of trained agents, or take part in a game of rounds."""
     _require_people()
     from ecsuite.people.database import RUNS, make_database, only_server
     from ecsuite.people.kinds import load_agents
@@ -109,7 +112,7 @@ def play_run(
     else:
         if role != "receiver":
             raise ConfigError(
-                f"--role {role!r}: not read with a game of rounds, in which everybody does both"
+                f"--role {role!r}: not used with a game of rounds, in which every agent has both roles"
             )
         name = f"people_{Path(run).stem}"
         tree = {"name": name, "play": run, "seed": seed}
@@ -128,7 +131,7 @@ def serve_study(
     no_browser: NoBrowser = False,
     trust_code: TrustCode = False,
 ) -> None:
-    """Let people take part in a study; the same command goes on with it."""
+    """Let people take part in a study; after an interruption, the same command continues it."""
     _require_people()
     from ecsuite.people.database import RUNS, make_database, only_server
     from ecsuite.people.kinds import load_agents
@@ -143,7 +146,7 @@ def serve_study(
 
 
 def _trust(study: "Study", trust_code: bool) -> None:
-    """Trust the foreign parts of the game of a study, where the user asks for it."""
+    """Trust the code that a study's game names, if the user asks for it."""
     if trust_code and (study.run or study.play):
         from ecsuite.games.config.experiment import load_experiment
         from ecsuite.games.runs.run_folder import RunFolder
@@ -180,7 +183,7 @@ def simulate(
 
     study = read_study(file)
     if study.run or study.play:
-        raise ConfigError(f"{file}: programs play no games with agents: expected codes, chains or pairs")
+        raise ConfigError(f"{file}: programs can't play games with agents: expected codes, chains or pairs")
     study = replace(study, name=f"{study.name}_simulated", simulated=True)
     with only_server(out or RUNS / study.name) as folder:
         database = make_database(study, folder)
@@ -190,7 +193,7 @@ def simulate(
 
 
 def status(study: Place, as_json: Json = False, form: As = Form.TEXT) -> None:
-    """How many have taken part in a study, by condition."""
+    """Show the number of participants of a study by condition."""
     from ecsuite.people.database import open_database, reading, stored_study
     from ecsuite.people.kinds import make_kind, read_records
 
@@ -215,7 +218,8 @@ def export(
         ),
     ] = None,
     worker_ids: Annotated[
-        bool, typer.Option("--worker-ids", help="With the platform's IDs, as they are stored.")
+        bool,
+        typer.Option("--worker-ids", help="Include the platform's participant IDs in their stored form."),
     ] = False,
 ) -> None:
     """Write the answers of a study as tables and corpora."""
@@ -234,7 +238,7 @@ def export(
 def report(
     study: Place, out: Out = None, plot: Plot = None, as_json: Json = False, form: As = Form.TEXT
 ) -> None:
-    """Evaluate a study: tables beside the paper's, and tests."""
+    """Evaluate a study: tables with the paper's figures, and tests."""
     if plot is not None:
         prepare_picture(plot)
     from ecsuite.people.database import open_database, reading, stored_study
@@ -255,16 +259,15 @@ def forget(
         Path | None, typer.Argument(help="The folder of the study, if it is not in runs/.")
     ] = None,
 ) -> None:
-    """Delete what a participant gave."""
+    """Delete the data of a participant."""
     from ecsuite.people.database import find_participant
 
     database, row = find_participant(token, study)
     database.forget(row["id"])
-    print(f"Deleted: one participant of {database.file}. An earlier export still has what they gave.")
+    print(f"Deleted: one participant of {database.file}. Earlier exports still have the data.")
 
 
 def _report_of(database: "Database") -> str:
-    """The command that reports what is stored."""
     return f"ecsuite people report {shlex.quote(str(database.file.parent))}"
 
 
@@ -279,7 +282,6 @@ def _require_people() -> None:
 
 
 def _study(tree: dict[str, Any], command: str) -> "Study":
-    """The study of a command, for any number of participants."""
     from ecsuite.parts.config import build
     from ecsuite.people.study import ANY_NUMBER, Study, with_texts
 
@@ -296,7 +298,6 @@ def _run(
     is_trial: bool,
     agents: Any = None,
 ) -> None:
-    """Serve a study until the user ends it."""
     from ecsuite.people.connections import address, bound, serve
     from ecsuite.people.kinds import make_kind
     from ecsuite.people.server import People

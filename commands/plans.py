@@ -1,4 +1,4 @@
-"""The plan of a study for a command: which jobs are kept, which would run, and how long they are likely to take."""
+"""The plan of a study for a command: which jobs have stored results, which would run, and the estimated time."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -26,19 +26,19 @@ def print_plan(
     why_nothing: Callable[[], list[str]] = list,
     measure: "Callable[[Sequence[Job]], Mapping[Job, float] | None] | None" = None,
 ) -> None:
-    """Print which of the jobs whose results a study wants are kept in the cache, and which would run.
+    """Print which jobs of a study have stored results, and which would run.
 
     Args:
         jobs: The jobs.
-        cache: Folder of kept results.
-        as_json: Whether JSON is printed, without notes.
-        form: How the table is printed.
-        num_places: Jobs that are computed at the same time, for the estimate of time.
+        cache: Folder of stored results.
+        as_json: Whether to print JSON, without notes.
+        form: Format of the table.
+        num_places: Number of parallel jobs, for the estimate of time.
         notes: Lines after the plan.
-        groups: Setting and seed of each job: a row is then a setting with its seeds. None or empty: a row is a job.
-        why_nothing: Gives reasons why none of the jobs is stored.
-        measure: Measures how many seconds each of missing jobs takes, where no kept ones tell it. None: it is not
-            measured.
+        groups: Setting and seed of each job: one row per setting. None or empty: one row per job.
+        why_nothing: Function that gives reasons why no job is stored.
+        measure: Function that measures the seconds of missing jobs if no stored jobs give an estimate; None: no
+            measurement.
     """
     from ecsuite.jobs.graph import Runner, expected_seconds
     from ecsuite.runtime.time_left import duration_text
@@ -76,10 +76,10 @@ def print_plan(
     lines = [f"{number}: {len(plan.kept)} found in {cache}, {len(plan.missing)} to compute"]
     if plan.missing and seconds is not None:
         places = "1 place" if num_places == 1 else f"{num_places} places"
-        by = "the time of the kept jobs" if source == "kept jobs" else "a short measurement of training"
+        by = "the time of the stored jobs" if source == "kept jobs" else "a short measurement of training"
         lines.append(f"about {duration_text(seconds / num_places)} with {places}, by {by}")
     elif plan.missing:
-        lines.append("no estimate of the time: no jobs of the same kinds are kept")
+        lines.append("no estimate of the time: no jobs of the same kinds are stored")
     if rows and not plan.kept and (reasons := why_nothing()):
         lines.append(f"0 of {len(rows)} found: {'; '.join(reasons)}")
     if groups:
@@ -96,7 +96,7 @@ def print_plan(
 def _settings_table(
     plan: "Plan", groups: "Mapping[Job, tuple[str, int]]", by_job: "Mapping[Job, float] | None"
 ) -> Table:
-    """A row a setting: its seeds, its jobs, how many of them are stored, and the time of the others on one place."""
+    """Table with one row per setting: seeds, jobs, stored jobs, and the time of missing jobs on one place."""
     from ecsuite.runtime.time_left import duration_text
 
     by_setting: dict[str, list[Job]] = {}
@@ -121,7 +121,7 @@ def _settings_table(
 
 
 def seeds_text(seeds: Sequence[int]) -> str:
-    """Ascending seeds, consecutive ones as a range: `1-5, 8`."""
+    """Format ascending seeds, with ranges: `1-5, 8`."""
     ranges: list[list[int]] = []
     for seed in seeds:
         if ranges and seed == ranges[-1][1] + 1:

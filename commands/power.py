@@ -1,4 +1,4 @@
-"""`ecsuite compare power`: how many seeds find a difference."""
+"""`ecsuite compare power`: number of seeds that finds a difference."""
 
 from typing import Annotated
 
@@ -17,17 +17,17 @@ def power(
     effect: Annotated[
         float | None,
         typer.Option(
-            metavar="NUMBER", help="The difference of means to find; default a table by numbers of seeds."
+            metavar="NUMBER", help="The difference of means to find; default: a table by number of seeds."
         ),
     ] = None,
     probability: Annotated[
-        float, typer.Option("--power", metavar="NUMBER", help="The wanted probability that it is found.")
+        float, typer.Option("--power", metavar="NUMBER", help="The desired probability of finding it.")
     ] = 0.8,
     out: Out = None,
     form: As = Form.TEXT,
     as_json: Json = False,
 ) -> None:
-    """How many seeds find a difference: from the spread over seeds of runs that there are."""
+    """Compute the number of seeds that finds a difference, from the spread of existing runs over seeds."""
     from ecsuite.eval.results.power import seeds_needed
     from ecsuite.eval.results.results import Results
     from ecsuite.eval.views.console import Report

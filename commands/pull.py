@@ -1,4 +1,4 @@
-"""`ecsuite pull`: what `ecsuite push` sent to the Hugging Face hub, verified."""
+"""`ecsuite pull`: download and verify what `ecsuite push` uploaded to the Hugging Face hub."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,15 +12,17 @@ from ecsuite.eval.views.console import Reporter, print_json
 def pull(
     address: Annotated[
         str,
-        typer.Argument(metavar="hf:OWNER/NAME[@REVISION]", help="Where it is; a branch, a tag or a commit."),
+        typer.Argument(
+            metavar="hf:OWNER/NAME[@REVISION]", help="The repository, with a branch, a tag or a commit."
+        ),
     ],
     folder: Annotated[
-        Path | None, typer.Argument(help="A new folder; default NAME in the current one.")
+        Path | None, typer.Argument(help="A new folder; default NAME in the current folder.")
     ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Download what `ecsuite push` sent to the Hugging Face hub, verify every file, and run nothing of it."""
+    """Download what `ecsuite push` uploaded to the Hugging Face hub, verify every file, and run no code of it."""
     from ecsuite.hub.address import read_address
     from ecsuite.hub.pulling import pull as download
     from ecsuite.jobs.signals import exit_at_sigterm

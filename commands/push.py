@@ -1,4 +1,4 @@
-"""`ecsuite push`: runs, corpora and records to the Hugging Face hub."""
+"""`ecsuite push`: upload runs, corpora and results to the Hugging Face hub."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,13 +21,13 @@ def push(
         Path,
         typer.Argument(help="A run, a corpus, the folder of a sweep or a collection, or a file of scores."),
     ],
-    address: Annotated[str, typer.Argument(metavar="hf:OWNER/NAME[@BRANCH]", help="Where it goes.")],
+    address: Annotated[str, typer.Argument(metavar="hf:OWNER/NAME[@BRANCH]", help="The repository.")],
     licence: Annotated[
         str | None,
         typer.Option(
             "--license",
             metavar="NAME",
-            help="Needed: cc-by-4.0, cc0-1.0, mit, …, or the https address of another one.",
+            help="Required: cc-by-4.0, cc0-1.0, mit, …, or the https address of another licence.",
         ),
     ] = None,
     about: Annotated[
@@ -39,11 +39,11 @@ def push(
     ] = None,
     private: Annotated[bool, typer.Option("--private", help="Make a new repository private.")] = False,
     no_agents: Annotated[
-        bool, typer.Option("--no-agents", help="Leave the weights of trained agents out.")
+        bool, typer.Option("--no-agents", help="Do not upload the weights of trained agents.")
     ] = False,
     plan: Annotated[
         bool,
-        typer.Option("--plan", rich_help_panel=OUTPUT, help="Show what would be sent, and send nothing."),
+        typer.Option("--plan", rich_help_panel=OUTPUT, help="List the files, and upload nothing."),
     ] = False,
     write: Annotated[
         Path | None,
@@ -51,14 +51,14 @@ def push(
             "--write",
             metavar="FILE",
             rich_help_panel=OUTPUT,
-            help="Write the card into this file, and send nothing.",
+            help="Write the card to this file, and upload nothing.",
         ),
     ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
     form: As = Form.TEXT,
 ) -> None:
-    """Send a run, a corpus or records to the Hugging Face hub, with a card, Croissant metadata and checksums."""
+    """Upload a run, a corpus or results to the Hugging Face hub, with a card, Croissant metadata and checksums."""
     from ecsuite.files.atomic_files import prepare_output_file, write_atomically
     from ecsuite.hub.address import read_address, read_licence
     from ecsuite.hub.card import read_statements
@@ -89,6 +89,5 @@ def push(
 
 
 def _table(parcel: "Parcel") -> Table:
-    """A row a file."""
     rows = [row_of(each.name, each.size, text(f"{each.sha256[:16]}…")) for each in parcel.files]
     return Table(columns=(name_column("file"), number_column("bytes"), Column("SHA-256")), rows=rows)

@@ -11,7 +11,7 @@ from ecsuite.parts.config import refuse_unread
 
 SOURCES = OneOf("paren_synth", "paren_real", "random", "no_pretrain", "human")
 READS = {"human": ("text",), "paren_real": ("text",)}
-"""Options read by each source, in addition to the common ones."""
+"""Additional options that each source uses."""
 
 
 def reference(

@@ -16,30 +16,32 @@ def report(
         list[Path],
         typer.Argument(help="Folders of sweeps or runs, corpora, and files of `ecsuite score --out`."),
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The page, a file that ends in .html.")] = Path(
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write, a .html file.")] = Path(
         "report.html"
     ),
     base: Annotated[
         str | None,
         typer.Option(
             metavar="SETTINGS",
-            help="What others are compared with: channel.kind=gumbel, or the folder of a run.",
+            help="The baseline of comparisons: channel.kind=gumbel, or a run folder.",
         ),
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option(help="Settings of a row, such as channel.kind,task.kind; default those that vary."),
+        typer.Option(
+            help="Settings that define rows, such as channel.kind,task.kind; default all that vary."
+        ),
     ] = None,
     metrics: Annotated[
         str | None,
-        typer.Option(help="Scores of the tables; default those that the sweep asked for."),
+        typer.Option(help="Scores in the tables; default the scores that the sweep lists."),
         names_of("metrics"),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     *,
     read_with: CorpusOptions,
 ) -> None:
-    """Write one HTML page: what was run, scores, differences, learning curves, and the messages to browse."""
+    """Write one HTML page: settings, scores, differences, learning curves, and messages to browse."""
     from ecsuite.eval.views.html.page import write_report
 
     written = write_report(

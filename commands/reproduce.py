@@ -1,4 +1,4 @@
-"""`ecsuite reproduce`: claims of published work, run again."""
+"""`ecsuite reproduce`: rerun claims of published work."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -18,17 +18,17 @@ def reproduce(
     ctx: typer.Context,
     claim: Annotated[
         str | None,
-        typer.Argument(help="A claim, or a YAML file (docs/claims.md); none: all claims are listed."),
+        typer.Argument(help="A claim, or a YAML file (docs/claims.md); default: list all claims."),
         names_of("claims"),
     ] = None,
     small: Annotated[
-        bool, typer.Option("--small", help="A check of minutes, which decides nothing.")
+        bool, typer.Option("--small", help="A small check of some minutes, without a verdict.")
     ] = False,
     plot: Plot = None,
     *,
     options: Annotated[StudyOptions, {"cache": Path("runs/claims")}],
 ) -> None:
-    """List claims of published work with the verdicts on them, or run one again."""
+    """List claims of published work with their verdicts, or rerun a claim."""
     if claim is None:
         from ecsuite.eval.experiments.claims.verdict import shipped_verdicts, summary, verdicts_table
 

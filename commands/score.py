@@ -32,38 +32,38 @@ if TYPE_CHECKING:
     from ecsuite.jobs.graph import Runner
 
 XFERBENCH = ("seed", "cache", "workers", "on", "slurm", "plan", "device")
-"""The options that xferbench reads."""
+"""Options that xferbench uses."""
 SAMPLING = ("seed",)
-"""The option that metrics with random draws read; the other options are read with any metric."""
+"""Options that metrics with random draws use; all other options apply to any metric."""
 JOBS = ("cache", "workers", "on", "slurm", "plan")
-"""Options of where the jobs of a collection are computed."""
+"""Options for the execution of a collection's jobs."""
 
 DEFAULTS_BESIDE = {"rounds": ["agreement", "elcc"], "languages": ["drift"]}
-"""Default metrics of the further files of a run: its language is the corpus of its folder."""
+"""Default metrics of a run's further files; the run's language is scored with the corpus of its folder."""
 MOST_COMPARED = 6
-"""Corpora that are compared with each other; more are a collection."""
+"""Maximum number of corpora that are compared with each other; more corpora are a collection."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Request:
-    """Corpora to be scored, and the options of the command."""
+    """Corpora to score, and the options of the command."""
 
     corpora: list[Path]
-    """Each corpus once."""
+    """Paths of the corpora, without duplicates."""
     names: list[str]
-    """Metrics, with options after commas."""
+    """Names of metrics, with options after commas."""
     of_metrics: "Options"
     """Seed and device."""
     options: StudyOptions
-    """Output, and where jobs are computed."""
+    """Options for output and execution."""
     read: "Callable[[Path], Corpus]"
-    """Reads the messages of a corpus that are asked for."""
+    """Function that reads a corpus and selects messages."""
     plot: Path | None
     """File of a picture, or folder of pictures."""
     load_run: "Callable[[Path], Any]"
-    """Loads the run of a corpus, if a metric asks its agents."""
+    """Function that loads the run of a corpus, if a metric needs its agents."""
     is_whole: bool
-    """Whether all messages are scored, read as they are: such scores are kept."""
+    """Whether all messages are scored without reading options, so that the scores are stored."""
 
 
 def score(
@@ -90,7 +90,7 @@ def score(
         list[str] | None,
         typer.Option(
             metavar="COLUMN=VALUE",
-            help="Only these messages: split=held_out, color!=red, word!= (not empty); such scores are not kept.",
+            help="Only these messages: split=held_out, color!=red, word!= (not empty); such scores are not stored.",
         ),
     ] = None,
     by: Annotated[
@@ -114,7 +114,7 @@ def score(
     read_with: CorpusOptions,
     options: Annotated[StudyOptions, {"cache": Path("runs/xferbench")}],
 ) -> None:
-    """Score a corpus: is it compositional, are words names, is it natural-like; a run keeps its scores.json."""
+    """Score a corpus: compositionality, words, entropies; a run stores its scores in scores.json."""
     from ecsuite.commands.scoring import scores_file
     from ecsuite.eval.metrics import METRICS, find_metric, metric_names, require_files
     from ecsuite.eval.metrics.score import Options
@@ -126,7 +126,7 @@ def score(
     for path in corpora:
         place = (scores_file(path) or path).resolve()
         if place in first_of:
-            note(f"{path}: a corpus counts once")
+            note(f"{path}: given twice, scored once")
         first_of.setdefault(place, path)
     corpora = list(first_of.values())
     names = metric_names(None if metrics is None else split_names(metrics))
@@ -135,7 +135,7 @@ def score(
             names = defaults
     trust(kind for name in names for kind in foreign_kinds(name))
     traits = {name: find_metric(name).shared for name in names}
-    if not any(each.draws for each in traits.values()):  # all are imported to say which metrics do
+    if not any(each.draws for each in traits.values()):  # imports all metrics to name those with random draws
         traits = {name: find_metric(name).shared for name in METRICS.parts} | traits
     of_jobs = JOBS if len(corpora) > MOST_COMPARED else ()
     reads = {name: (*of_jobs, *(SAMPLING if traits[name].draws else ())) for name in traits}
@@ -170,7 +170,7 @@ def score(
         _score_collection(request, MessageSelection(reading=read_with.reading(), where=tuple(where or ())))
         return
     if options.plan:
-        from ecsuite.eval.xferbench.metric import jobs_of  # of the only metric with jobs
+        from ecsuite.eval.xferbench.metric import jobs_of  # the only metric with jobs
 
         jobs = (
             jobs_of(corpus, request.of_metrics, own)
@@ -180,7 +180,9 @@ def score(
         options.print_plan([*chain.from_iterable(jobs)])
         return
     if draws and len(corpora) > 1:
-        raise ConfigError(f"--plot {plot}: a folder is of one corpus; got several")
+        raise ConfigError(
+            f"--plot {plot}: expected a file such as scores.svg for several corpora, got a folder"
+        )
     options.prepare_output()
     if plot is not None and draws:
         require_matplotlib()
@@ -198,7 +200,7 @@ def score(
 
 
 def _score_each(request: _Request, *, has_jobs: bool) -> "tuple[list[Corpus], list[Scorecard]]":
-    """Read and score corpora; a run stores the scores of its corpus as it is."""
+    """Read and score corpora; scores of whole corpora are stored in their run folders."""
     from ecsuite.commands.scoring import keep_scores, prepare_scores
     from ecsuite.eval.metrics.computing import num_threads
     from ecsuite.eval.views.scorecard import score_corpus
@@ -227,7 +229,7 @@ def _score_each(request: _Request, *, has_jobs: bool) -> "tuple[list[Corpus], li
 
 
 def _draw(card: "Scorecard", corpus: "Corpus", plot: Path) -> str | None:
-    """Draw scores into a file, or words and concepts into a folder; return a line about the pictures of a folder."""
+    """Draw scores into a file, or words and concepts into a folder; for a folder, return a line about the pictures."""
     from ecsuite.eval.views.figures.corpora import draw_score
     from ecsuite.eval.views.figures.intervals import draw_scores
     from ecsuite.eval.views.language import corpus_name
@@ -241,7 +243,7 @@ def _draw(card: "Scorecard", corpus: "Corpus", plot: Path) -> str | None:
 
 
 def _score_collection(request: _Request, selection: "MessageSelection") -> None:
-    """Score many corpora as jobs, and print one table; CSV has all scores."""
+    """Score many corpora as jobs, and print one table; CSV output has all scores."""
     from ecsuite.commands.scoring import keep_scores, prepare_scores
     from ecsuite.eval.experiments.collection import Collections, CollectionStudy, collection_report
     from ecsuite.eval.experiments.corpora import members_of
@@ -252,7 +254,7 @@ def _score_collection(request: _Request, selection: "MessageSelection") -> None:
     options, plot = request.options, request.plot
     if plot is not None and not plot.suffix:
         raise ConfigError(
-            f"--plot {plot}: a folder is of one corpus; .svg, .pdf or .png has scores of a collection"
+            f"--plot {plot}: expected a file that ends with .svg, .pdf or .png for a collection, got a folder"
         )
     study = CollectionStudy(
         name="score",
@@ -303,7 +305,7 @@ def _score_parts(request: _Request, by: str) -> None:
         raise ConfigError(f"--by {by}: expected one corpus, without --plan and without a folder of pictures")
     (path,) = request.corpora
     if asking := [name for name in request.names if find_metric(name).shared.needs_agents]:
-        raise ConfigError(f"--by {by}: metric {asking[0]} asks the agents of a run, not messages")
+        raise ConfigError(f"--by {by}: metric {asking[0]} needs the agents of a run, and can't score parts")
     options.prepare_output()
     if plot is not None:
         prepare_picture(plot)
@@ -311,7 +313,7 @@ def _score_parts(request: _Request, by: str) -> None:
     parts = parts_by(corpus, by)
     if len(parts) == 1:
         raise ConfigError(
-            f"--by {by}: all {len(corpus.messages):,} messages have {next(iter(parts))}: nothing to set side by side"
+            f"--by {by}: all {len(corpus.messages):,} messages have {next(iter(parts))}: expected at least 2 values"
         )
     cards = options.run(
         lambda runner: [
@@ -319,10 +321,10 @@ def _score_parts(request: _Request, by: str) -> None:
             for part in parts.values()
         ]
     )
-    # A part is in no file of its own, and what strangers wrote into a column names none.
+    # Parts have no files of their own, and values of columns are not safe as file names.
     files = [path / f"part {number}" for number in range(len(parts))]
     sources = [
-        replace(source, name=label, corpus=file, is_of_run=False)  # no part can be trained with other seeds
+        replace(source, name=label, corpus=file, is_of_run=False)  # parts can't be trained with other seeds
         for label, file, card in zip(parts, files, cards, strict=True)
         for source in sources_of(file, card.to_json())
     ]
@@ -336,7 +338,7 @@ def _score_parts(request: _Request, by: str) -> None:
 
 
 def _read(sources: "Iterable[Source]", corpora: "Iterable[Corpus]") -> "dict[Messages, Corpus]":
-    """The corpora of sources that were read already."""
+    """The corpora that were read, by source."""
     from ecsuite.eval.results.files import Messages
 
     pairs = zip(sources, corpora, strict=True)
@@ -344,7 +346,7 @@ def _read(sources: "Iterable[Source]", corpora: "Iterable[Corpus]") -> "dict[Mes
 
 
 def _publish_several(request: _Request, messages: "list[Corpus]", scorecards: "list[Scorecard]") -> None:
-    """One table of several corpora; of runs that differ only in their seeds, means over these."""
+    """Print one table of several corpora; runs that differ only in the seed are averaged."""
     from ecsuite.commands.scoring import scored_sources
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.results import Results
@@ -364,7 +366,6 @@ def _publish_several(request: _Request, messages: "list[Corpus]", scorecards: "l
 
 
 def _publish(report: "Report", request: _Request) -> None:
-    """Print a report, and write and draw what is asked for."""
     report.publish(
         out=request.options.out,
         picture=None if report.draw is None else request.plot,

@@ -1,4 +1,4 @@
-"""Scores that run folders keep, parts of a corpus that are scored, and scores to compare."""
+"""Stored scores of run folders, parts of a corpus to score, and scores to compare."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -16,11 +16,11 @@ from ecsuite.parts.registry import split_names
 from ecsuite.runtime.errors import ConfigError
 
 MOST_PARTS = 24
-"""Most parts of a corpus that are scored side by side."""
+"""Maximum number of parts of a corpus that are scored side by side."""
 
 
 def scores_file(path: Path) -> Path | None:
-    """The file of the stored scores of a corpus: in its run folder, given as such or by its `corpus.jsonl`."""
+    """File of the stored scores of a run folder, given by the folder or its `corpus.jsonl`; None for other paths."""
     from ecsuite.games.runs.run_folder import RunFolder
 
     folder = RunFolder(path if path.is_dir() else path.parent)
@@ -29,11 +29,11 @@ def scores_file(path: Path) -> Path | None:
 
 
 def parts_by(corpus: Corpus, columns: str) -> dict[str, Corpus]:
-    """The messages of each value of a column, or of several: `turn=1`, `turn=1,speaker=asker`, in their order.
+    """Split a corpus by the values of one or several columns: `turn=1`, `turn=1,speaker=asker`.
 
     Raises:
-        ConfigError: If these are more than can be compared.
-        CorpusError: If there is no such column.
+        ConfigError: If there are more than `MOST_PARTS` parts.
+        CorpusError: If a column does not exist.
     """
     parts = {"": corpus}
     for column in split_names(columns):
@@ -50,14 +50,14 @@ def parts_by(corpus: Corpus, columns: str) -> dict[str, Corpus]:
 
 
 def prepare_scores(paths: Sequence[Path]) -> None:
-    """Refuse scores files that cannot be read before anything is computed."""
+    """Check that existing scores files can be read, before anything is computed."""
     for file in map(scores_file, paths):
         if file is not None:
             read_scores(file)
 
 
 def keep_scores(path: Path, card: Scorecard, note: Callable[[str], None]) -> None:
-    """Write scores into the run folder of a corpus, if it has one that may be changed; else a note says so."""
+    """Write scores into the run folder of a corpus, if there is one; note it if the folder is not writable."""
     file = scores_file(path)
     if file is None:
         return
@@ -66,11 +66,11 @@ def keep_scores(path: Path, card: Scorecard, note: Callable[[str], None]) -> Non
     except OSError as error:
         if error.errno not in NO_ACCESS:
             raise
-        note(f"{file.parent}: {os.strerror(error.errno).lower()}: the scores are not kept; --out keeps them")
+        note(f"{file.parent}: {os.strerror(error.errno).lower()}: the scores are not stored; add --out FILE")
 
 
 def scored_sources(path: Path, card: Scorecard) -> list[Source]:
-    """A corpus or a run with its scores, as if they were read from a file."""
+    """Make sources of a corpus or run from its scores, as if they were read from a file."""
     file = scores_file(path)
     from ecsuite.games.runs.run_folder import RunFolder
 
@@ -80,10 +80,10 @@ def scored_sources(path: Path, card: Scorecard) -> list[Source]:
 
 
 def with_systems(paths: Sequence[Path]) -> tuple[list[Path], dict[Path, tuple[str, int]]]:
-    """Paths, where `gs=runs/gs_*.jsonl` is all files of a system, each of another seed; and their systems and seeds.
+    """Expand `gs=runs/gs_*.jsonl` to the files of a system, one per seed; return all paths, with systems and seeds.
 
     Raises:
-        ConfigError: If a system has no files, or a file is of two systems.
+        ConfigError: If a system has no files, or a file belongs to two systems.
     """
     found, systems = list[Path](), dict[Path, tuple[str, int]]()
     for path in paths:
@@ -94,18 +94,20 @@ def with_systems(paths: Sequence[Path]) -> tuple[list[Path], dict[Path, tuple[st
         files = sorted(map(Path, glob(pattern)))
         if not files:
             raise ConfigError(
-                f"{path}: no file is called {pattern}: expected NAME=PATTERN, such as gs=gs_*.jsonl"
+                f"{path}: no file matches {pattern}: expected NAME=PATTERN, such as gs=gs_*.jsonl"
             )
         for seed, file in enumerate(files):
             if file in systems:
-                raise ConfigError(f"{file}: of the systems {systems[file][0]} and {name}: expected one")
+                raise ConfigError(
+                    f"{file}: belongs to two systems, {systems[file][0]} and {name}: expected one"
+                )
             systems[file] = name, seed
         found += files
     return found, systems
 
 
 def of_system(source: Source, path: Path, systems: Mapping[Path, tuple[str, int]]) -> Source:
-    """A source as one seed of its system; others as they are."""
+    """Mark a source as one seed of its system; other sources are returned unchanged."""
     if path not in systems:
         return source
     name, seed = systems[path]

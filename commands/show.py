@@ -1,4 +1,4 @@
-"""`ecsuite show`: look at a language, or at rounds of a game."""
+"""`ecsuite show`: show a language, or rounds of a game."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -35,13 +35,13 @@ def show(
     ],
     write_layout: Annotated[
         bool,
-        typer.Option("--write-layout", help="Write corpus.yaml beside the file: how it is read, to edit."),
+        typer.Option("--write-layout", help="Write the file's layout to corpus.yaml next to it, to edit."),
     ] = False,
     plot: Plot = None,
     measure: Measure = None,
     form: As = Form.TEXT,
     rounds: Annotated[
-        int | None, typer.Option(rich_help_panel=GAME, help=f"How many rounds; default {ROUNDS}.")
+        int | None, typer.Option(rich_help_panel=GAME, help=f"Number of rounds; default {ROUNDS}.")
     ] = None,
     rounds_from: Annotated[
         str | None, typer.Option("--from", rich_help_panel=GAME, help=f"{SPLITS}; default {SPLIT}."), SPLITS
@@ -74,13 +74,13 @@ def show(
 
 
 def _write_layout(path: Path, read_with: CorpusOptions) -> None:
-    """Write how a file is read beside it; questions are answered by their first readings, which a comment says."""
+    """Write a file's layout next to it; questions are answered by the first option, with a comment."""
     from ecsuite.formats.layouts import BESIDE, proposal
     from ecsuite.formats.reading import read_as
 
     file = path.with_name(BESIDE)
     if file.exists():
-        raise ConfigError(f"{file} is there already: edit it, or remove it first")
+        raise ConfigError(f"{file}: exists already: edit it, or remove it first")
     reading, asked = read_with.reading(), list[ReadingQuestion]()
     while True:
         try:
@@ -99,21 +99,20 @@ def _write_layout(path: Path, read_with: CorpusOptions) -> None:
 
 
 def _refuse_given(values: Mapping[str, object], reader: str) -> None:
-    """Refuse options that are given and not read; None: it is not given."""
+    """Raise ConfigError if an option that is not used is given (not None)."""
     for option, value in values.items():
         if value is not None:
             raise ConfigError(f"{option}: not read by {reader}")
 
 
 def _draw_learning_curves(runs: Sequence[Path], plot: Path | None, measure: str) -> None:
-    """Draw the learning curves of runs, a line each."""
     if plot is None:
         raise ConfigError(
             "expected --plot FILE, for learning curves, or one language; `ecsuite compare table` has figures of runs"
         )
     for run in runs:
         if not run.exists():
-            raise ConfigError(f"{run}: no such run, and no such folder")
+            raise ConfigError(f"{run}: expected a run folder; there is no such folder")
     check_picture(plot)
     from ecsuite.eval.views.figures.curves import draw_learning_curves
 
@@ -122,7 +121,6 @@ def _draw_learning_curves(runs: Sequence[Path], plot: Path | None, measure: str)
 
 
 def _show_language(path: Path, plot: Path | None, form: Form, read_with: CorpusOptions) -> None:
-    """Print a language, and draw it."""
     from ecsuite.games.runs.run_folder import RunFolder
 
     run = RunFolder(path)
@@ -158,7 +156,7 @@ def _show_rounds(
     *,
     trust_code: bool,
 ) -> None:
-    """Print rounds of a game, and draw them; images are drawn into GAME.png if no other file is given."""
+    """Print rounds of a game, and draw them; images go to GAME.png by default."""
     if plot is not None:
         prepare_picture(plot)
     from ecsuite.games.config.experiment import load_experiment
@@ -172,7 +170,7 @@ def _show_rounds(
         trust_code=trust_code,
     )
     from ecsuite.games.pictures.rounds import (
-        make_preview,  # torch is imported once the game is known to exist
+        make_preview,  # imports torch, only after the game is known to exist
     )
 
     preview = make_preview(experiment, num_rounds=rounds, split=split)

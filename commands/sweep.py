@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SweepOptions(RunOptions):
-    """The values of the options, by their names."""
+    """Options of the command."""
 
     out: OutFolder = None
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Compute again what failed.")] = False
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Compute failed jobs again.")] = False
     part: Annotated[
         str | None,
         typer.Option(help="Only a part of the runs, such as 2/10.", metavar="K/N", rich_help_panel=MORE),
@@ -46,7 +46,7 @@ class SweepOptions(RunOptions):
         return place
 
     def planning(self) -> AbstractContextManager[None]:
-        """Plan jobs for where they are computed."""
+        """Context in which jobs are planned for the execution backend."""
         return self.place().planning()
 
 
@@ -74,7 +74,9 @@ def sweep(
     asked = load_study(study, device=options.device)
     if asked.search is not None and (part or options.print_sbatch):
         option = "--part" if part else "--print-sbatch"
-        raise ConfigError(f"{option}: a search has no parts, for each trial follows from others; --on slurm")
+        raise ConfigError(
+            f"{option}: a search has no parts, since trials depend on earlier trials; use --on slurm"
+        )
     if options.print_sbatch:
         slurm = options.place().slurm
         assert slurm is not None
@@ -86,7 +88,7 @@ def sweep(
 
 
 def _score_corpora(source: str, options: SweepOptions) -> None:
-    """Score the corpora of a study of a collection, or plan this; no game is trained."""
+    """Score the corpora of a collection, or plan it; no game is trained."""
     from ecsuite.commands.options import CorpusOptions
     from ecsuite.eval.experiments.collection import FILES, Collections, load_collection
     from ecsuite.eval.metrics.score import Options
@@ -113,7 +115,7 @@ def _score_corpora(source: str, options: SweepOptions) -> None:
 
 
 def read_part(text: str) -> tuple[int, int]:
-    """A part as users write it, such as `2/10`; `ConfigError` if it is not one."""
+    """Parse a part such as `2/10`; `ConfigError` if it is not valid."""
     first, slash, number = text.partition("/")
     if not (slash and first.isdecimal() and number.isdecimal() and 1 <= int(first) <= int(number) <= 10_000):
         raise ConfigError(f"--part {text}: expected K/N with K from 1 to N, such as 2/10")
@@ -123,7 +125,7 @@ def read_part(text: str) -> tuple[int, int]:
 def sbatch_script(
     study: str, num_runs: int, out: Path | None, device: str, options: Mapping[str, str]
 ) -> str:
-    """A job array of Slurm with a task for each run, for clusters where nothing but ecsuite is installed."""
+    """Script of a Slurm job array with one task per run, for clusters with only ecsuite installed."""
     words = ["ecsuite", "sweep", study, "--on", "here", "--quiet", *(["--out", str(out)] if out else [])]
     words += [] if device == "auto" else ["--device", device]
     flags = {"job-name": "ecsuite", "array": f"1-{num_runs}", "signal": "USR1@120"}

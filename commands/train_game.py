@@ -15,10 +15,10 @@ from ecsuite.eval.views.console import Reporter, print_json
 from ecsuite.runtime.errors import ConfigError, DamagedError, DivergedError
 
 EARLY: Mapping[str, tuple[int, str]] = {
-    "interrupt": (130, "stopped by Ctrl-C with a checkpoint and a corpus of what was learnt so far"),
+    "interrupt": (130, "stopped by Ctrl-C with a checkpoint and a corpus of the agents so far"),
     "preempted": (75, "stopped by a signal with a checkpoint and no corpus"),
 }
-"""How a training ends that was stopped from outside, by its reason: the exit code, and what is said of it."""
+"""Exit code and message of an interrupted training, by reason."""
 
 
 def train_game(
@@ -45,7 +45,7 @@ def train_game(
     ] = False,
     replay: Annotated[
         Path | None,
-        advanced(help="Repeat the run of this folder with the answers that it kept, and ask no model."),
+        advanced(help="Repeat the run of this folder with its stored answers, and ask no model."),
     ] = None,
     trust_code: TrustCode = False,
     device: Device = "auto",
@@ -81,7 +81,7 @@ def train_game(
                 return
             loggers = make_loggers(log or [])
             folder = out or Path("runs") / experiment.name
-            # torch is imported once the game is known to exist
+            # imports torch, only after the game is known to exist
             from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
             from ecsuite.games.training.train import train
 
@@ -121,7 +121,6 @@ def train_game(
 
 
 def _show_cost(cost: dict[str, Any], as_json: bool) -> None:
-    """Print what a run takes."""
     if as_json:
         print_json(cost)
         return

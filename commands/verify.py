@@ -1,4 +1,4 @@
-"""`ecsuite verify`: hold what a run, a corpus or a sweep claims against what comes out here."""
+"""`ecsuite verify`: compare the stored results of a run, a corpus or a sweep with recomputed ones."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,26 +14,26 @@ def verify(
         list[Path], typer.Argument(help="Run folders, corpora, files of scores, or folders of sweeps.")
     ],
     every: Annotated[
-        bool, typer.Option("--all", help="Also compute scores again that train models, which takes long.")
+        bool, typer.Option("--all", help="Also recompute scores that train models, which takes long.")
     ] = False,
     accept: Annotated[
         bool,
-        typer.Option(
-            "--accept", help="Take files that you edited as they are: their checksums are written anew."
-        ),
+        typer.Option("--accept", help="Accept files that you edited, and update their checksums."),
     ] = False,
     metrics: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="Metrics of your own among the scores: `./mine.py:my_metric`."),
+        typer.Option(metavar="NAMES", help="Your own metrics among the scores: `./mine.py:my_metric`."),
     ] = None,
     targets: Annotated[
         Path | None,
-        advanced(metavar="FOLDER", help="Folder of target texts of XferBench; default those of the preset."),
+        advanced(
+            metavar="FOLDER", help="Folder of target texts of XferBench; default the texts of the preset."
+        ),
     ] = None,
     trust_code: TrustCode = False,
     only_plan: Annotated[
         bool,
-        typer.Option("--plan", help="Say what would be computed and how long it takes, and compute nothing."),
+        typer.Option("--plan", help="List the computations and the estimated time, and compute nothing."),
     ] = False,
     device: Device = "auto",
     quiet: Quiet = False,
@@ -41,7 +41,7 @@ def verify(
     as_json: Json = False,
     form: As = Form.TEXT,
 ) -> None:
-    """Check files, score again what is claimed, ask the agents again, and say line by line what agrees."""
+    """Check files, recompute scores and figures of the agents, and report line by line what agrees."""
     if accept:
         _accept(sources)
         return

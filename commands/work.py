@@ -1,4 +1,4 @@
-"""`ecsuite work`: a worker, which computes the jobs of commands that use the same store."""
+"""`ecsuite work`: start a worker, which computes the jobs of commands that use the same store."""
 
 import math
 import os
@@ -17,17 +17,18 @@ def work(
     store: Annotated[
         Path,
         typer.Argument(
-            help="The folder of kept results: `--cache` of a command, or jobs/ in the folder of a sweep."
+            help="The folder of stored results: `--cache` of a command, or jobs/ in the folder of a sweep."
         ),
     ],
     *,
     idle: Annotated[
-        float, typer.Option(metavar="MINUTES", min=0, help="End after so long without a job.")
+        float, typer.Option(metavar="MINUTES", min=0, help="End after this time without a job.")
     ] = 10.0,
     minutes: Annotated[
         float | None,
         typer.Option(
-            min=0.1, help="Stop after so long: the job writes a checkpoint, and another worker goes on."
+            min=0.1,
+            help="Stop after this time: the job writes a checkpoint, and another worker continues it.",
         ),
     ] = None,
     trust: Annotated[
@@ -36,7 +37,7 @@ def work(
     ] = None,
     pool: Annotated[
         list[str] | None,
-        typer.Option(help="Take jobs of this pool; default those for every worker.", rich_help_panel=MORE),
+        typer.Option(help="Take jobs of this pool; default jobs for every worker.", rich_help_panel=MORE),
     ] = None,
     attached: Annotated[
         bool,
@@ -49,7 +50,9 @@ def work(
 
     if attached:
         begin_attached()
-    elif not WORKER_ENVIRONMENT.items() <= os.environ.items():  # read when a process starts
+    elif (
+        not WORKER_ENVIRONMENT.items() <= os.environ.items()
+    ):  # environment variables are read when a process starts
         os.execve(
             sys.executable, [sys.executable, "-m", "ecsuite", *sys.argv[1:]], os.environ | WORKER_ENVIRONMENT
         )
@@ -84,21 +87,21 @@ def work(
 
 
 def _require_store(store: Path) -> None:
-    """Refuse the folder of a sweep, a run or a corpus in place of a store, where no job would ever come."""
+    """Check that a folder is not a sweep, a run or a corpus, where no job would ever arrive."""
     from ecsuite.eval.results.files import kind_of_folder
     from ecsuite.eval.results.sources import STORE
 
     kind = kind_of_folder(store)
     if kind == "a sweep":
-        raise ConfigError(f"{store}: a sweep: expected the folder of its kept results, {store / STORE}")
+        raise ConfigError(f"{store}: a sweep: expected the folder of its stored results, {store / STORE}")
     if kind is not None:
-        raise ConfigError(f"{store}: {kind}: expected a folder of kept results, such as runs/study/{STORE}")
+        raise ConfigError(f"{store}: {kind}: expected a folder of stored results, such as runs/study/{STORE}")
 
 
 def tell(text: str) -> None:
-    """Say something on standard error."""
+    """Print a message on standard error."""
     print(text, file=sys.stderr, flush=True)
 
 
 def ignore(text: str) -> None:
-    """Say nothing."""
+    """Discard a message."""

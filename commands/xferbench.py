@@ -19,31 +19,33 @@ def xferbench(
     targets: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Target texts, da.txt.gz, ...; the preset's artificial ones if not given."
+            metavar="FOLDER", help="Target texts, da.txt.gz, ...; default the preset's artificial texts."
         ),
     ] = None,
     texts: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Texts of sources, fr.txt.gz, ...; the folder of --targets if not given."
+            metavar="FOLDER", help="Texts of sources, fr.txt.gz, ...; default the folder of --targets."
         ),
     ] = None,
     corpus: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=PATH", help="A corpus of a source or a further one; can be repeated."),
+        typer.Option(
+            metavar="NAME=PATH", help="The corpus of a source, or an additional corpus; can be repeated."
+        ),
     ] = None,
     source: Annotated[
         list[str] | None, typer.Option(help="Only this source of the study; can be repeated.")
     ] = None,
     preset: Annotated[
-        str | None, typer.Option(help="In place of the study's preset."), names_of("presets")
+        str | None, typer.Option(help="A preset to use instead of the study's."), names_of("presets")
     ] = None,
     seeds: Seeds = None,
     translation: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="JSON of `ecsuite translate` in place of the paper's scores; can be repeated.",
+            help="JSON of `ecsuite translate` instead of the paper's scores; can be repeated.",
         ),
     ] = None,
     figure: Annotated[int, typer.Option(min=2, max=3, help="Figure of the paper that --plot draws.")] = 2,
@@ -51,7 +53,7 @@ def xferbench(
     *,
     options: Annotated[StudyOptions, {"cache": Path("runs/xferbench_main")}],
 ) -> None:
-    """Score the sources of the XferBench paper, and show them beside its tables."""
+    """Score the sources of the XferBench paper, and show the scores next to its tables."""
     from ecsuite.eval.experiments.study import FIRST_SEED
     from ecsuite.eval.experiments.xferbench import PaperFiles, load_paper
     from ecsuite.eval.experiments.xferbench_tables import PaperTables

@@ -29,7 +29,7 @@ READS = {
     "--model": (*_TUNING, "protocol"),
     "--baselines": (),
 }
-"""Options read by each kind of evaluation, in addition to the common ones."""
+"""Additional options that each kind of evaluation uses."""
 
 
 def xtreme(
@@ -52,14 +52,14 @@ def xtreme(
     data: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Folder of the tasks' data; by default that of `ecsuite data xtreme`."
+            metavar="FOLDER", help="Folder of the tasks' data; default the folder of `ecsuite data xtreme`."
         ),
     ] = None,
     languages: Annotated[
         str | None,
         advanced(
             metavar="CODES",
-            help="Codes of test languages beside English, separated by commas; by default those of the preset.",
+            help="Codes of test languages in addition to English, separated by commas; default the preset's.",
         ),
     ] = None,
     protocol: Annotated[
@@ -90,7 +90,7 @@ def xtreme(
         Path | None,
         advanced(
             metavar="FOLDER",
-            help="Write predictions and labels of the first seed there, for `ecsuite xtreme evaluate`.",
+            help="Write predictions and labels of the first seed to this folder, for `ecsuite xtreme evaluate`.",
         ),
     ] = None,
     baselines: Annotated[

@@ -47,14 +47,14 @@ def xtreme_evaluate(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Wikipedia articles by language, a language's code, a tab and a number a line.",
+            help="Numbers of Wikipedia articles: on each line, a language code, a tab and a number.",
         ),
     ] = None,
     published: Annotated[
         bool,
         typer.Option(
             "--published",
-            help="Also the published scores, people's among them (table 2); without predictions, these alone.",
+            help="Also the published scores, including human performance (table 2); without predictions, only these.",
         ),
     ] = False,
     plot: Plot = None,
@@ -67,7 +67,7 @@ def xtreme_evaluate(
         prepare_output_file(out)
     if not analyses and (plot or data or articles):
         name = "--plot" if plot else "--data" if data else "--articles"
-        raise ConfigError(f"{name}: read with --analyses only")
+        raise ConfigError(f"{name}: used with --analyses only")
     if plot is not None:
         prepare_picture(plot)
     from ecsuite.eval.xtreme.scoring.analyses import analyse, read_articles

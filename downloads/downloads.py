@@ -92,12 +92,12 @@ def add_records(folder: Path, made: Mapping[str, Mapping[str, Any]]) -> None:
 def only_download(
     folder: Path, note: Callable[[str], None], *, lock_file: Path | None = None
 ) -> Iterator[None]:
-    """Keep other processes from downloading into a folder meanwhile; waits for one that does, and says for which.
+    """Lock a folder for downloads; wait for another process that holds the lock.
 
     Args:
-        folder: Where the download goes.
-        note: Told of who downloads.
-        lock_file: What is locked; None: a file in the folder, which is there already.
+        folder: The existing folder.
+        note: Called with a message about the other process.
+        lock_file: The lock file; None: a file in the folder.
     """
     lock = Lock(lock_file or folder / f".{SOURCES}.lock", note)
     if not lock.acquire():
@@ -190,7 +190,7 @@ def _make_file(
     note: Callable[[str], None],
 ) -> None:
     num_rows, new = expected["asked"], path.with_name(f".{path.name}.new")
-    _load_dataset()  # before anything is said of a download
+    _load_dataset()  # fails before the note about a download
     note(f"{path.name}: downloading {source.dataset} {source.config} from {HUB}")
     count = characters = 0
 
@@ -209,7 +209,7 @@ def _make_file(
         texts = (text for row in rows if (text := text_of(row)) is not None)
         sha256 = write_gzip(new, lines(islice(texts, num_rows)))
     made = {**expected, source.unit: count, "characters": characters, "sha256": sha256}
-    add_records(path.parent, {path.name: made})  # before the file, which is then known to be of this download
+    add_records(path.parent, {path.name: made})  # before the file, which then has a record
     os.replace(new, path)
     if num_rows is not None and count < num_rows:
         note(
@@ -284,7 +284,7 @@ def _open(source: DataSource) -> Iterator[Mapping[str, Any]]:
                     source.dataset, source.config, revision=source.revision, split="train", streaming=True
                 )
             )
-        except (ValueError, FileNotFoundError) as error:  # which the library raises for what the hub lacks
+        except (ValueError, FileNotFoundError) as error:  # raised by the library for missing data sets
             raise ConfigError(
                 f"{HUB} does not have {source.dataset} {source.config}: {summary(error)}"
             ) from error

@@ -1,9 +1,9 @@
 """The Emergent Language Corpus Collection (ELCC; Boldt & Mortensen 2024, arXiv 2407.04158) from the Hugging Face hub.
 
 The files keep the layout of the collection: `systems/SYSTEM/data/VARIANT/corpus.jsonl` with `metadata.json`, and
-`systems/SYSTEM/` has `metadata.yml` and `system.json` about the system. They are those of one revision, which
-`huggingface_hub` keeps in its cache, so that what is there needs no network. Each file is compared with the checksum
-by which the cache names it: SHA-256 of large files, and of the others that of git (SHA-1 of a header and the content).
+`systems/SYSTEM/` has `metadata.yml` and `system.json` about the system. All files are of one revision, which
+`huggingface_hub` stores in its cache; cached files need no network. Each file is compared with the checksum in its
+name in the cache: SHA-256 of large files, git's checksum (SHA-1 of a header and the content) of others.
 """
 
 import glob
@@ -54,21 +54,21 @@ def prepare_elcc(
 ) -> list[str]:
     """Download the corpora of systems with their metadata.
 
-    Files that agree with `sources.json` in the folder are not taken again, and none is downloaded that is in the cache
-    of `huggingface_hub`; an interrupted download is resumed.
+    Files that agree with `sources.json` in the folder are not copied again, and files in the cache of
+    `huggingface_hub` are not downloaded; an interrupted download is resumed.
 
     Args:
         systems: Names such as rlupus; None: all.
-        folder: Where the folder `systems` is written; created if missing.
-        progress: Called with a system, the systems that are done and their number.
+        folder: Parent of the folder `systems`; created if missing.
+        progress: Called with a system, the number of finished systems and their total.
         note: Called with messages to the user, a line each.
 
     Returns:
         The files' paths in the folder, as in `sources.json`.
 
     Raises:
-        ConfigError: If there is no such system, the hub cannot be reached for what is not in the cache, there is no
-            room, or a file has another checksum than the hub says. Finished files are kept.
+        ConfigError: If a system is unknown, the hub can't be reached for files that are not in the cache, the disk is
+            full, or a file's checksum differs from the hub's. Finished files are stored.
     """
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder}: expected a folder, got a file")
@@ -100,7 +100,7 @@ def prepare_elcc(
 
 
 def _snapshot(patterns: list[str]) -> Path:
-    """The folder of the cache with the revision's files; those of the patterns are downloaded if they are missing."""
+    """The cache folder of the revision; missing files that match the patterns are downloaded."""
     with asking_hub(DATASET, revision=REVISION, advice=OFFLINE_ADVICE):
         from huggingface_hub import snapshot_download
 
@@ -119,7 +119,7 @@ def _files(snapshot: Path, base: str) -> list[str]:
 
 
 def _is_complete(folder: Path, path: str, note: Callable[[str], None]) -> bool:
-    """Whether a file is there, is of the revision and agrees with its record; otherwise a note says why not."""
+    """Whether a file exists, has the revision and agrees with its record; otherwise a note gives the reason."""
     require_recorded(folder, path)
     if not (folder / path).is_file():
         return False
@@ -130,12 +130,12 @@ def _is_complete(folder: Path, path: str, note: Callable[[str], None]) -> bool:
         reason = f"is damaged: its checksum differs from {SOURCES}"
     else:
         return True
-    note(f"{path}: {reason}; taking it again")
+    note(f"{path}: {reason}; copying it again")
     return False
 
 
 def _take(snapshot: Path, folder: Path, path: str, note: Callable[[str], None]) -> None:
-    """Copy a file from the cache and record it; one that is damaged there is downloaded once more."""
+    """Copy a file from the cache and record it; a damaged file in the cache is downloaded again."""
     kept = snapshot / path
     checksum = kept.readlink().name if kept.is_symlink() else ""
     if not _CHECKSUM.fullmatch(checksum):
@@ -151,7 +151,7 @@ def _take(snapshot: Path, folder: Path, path: str, note: Callable[[str], None]) 
             hf_hub_download(DATASET, path, repo_type="dataset", revision=REVISION, force_download=True)
         if (found := _checksum(kept, len(checksum))) != checksum:
             raise ConfigError(
-                f"{FILES}{path}: expected the checksum {checksum}, found {found}; it was damaged on its way, or has "
+                f"{FILES}{path}: expected the checksum {checksum}, found {found}; it was damaged in transfer, or has "
                 "changed"
             )
     target = folder / path

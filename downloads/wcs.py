@@ -1,4 +1,4 @@
-"""The World Color Survey: its archive as three tables, the need of each colour, and a corpus of every language.
+"""The World Color Survey: its archive as three tables, need frequencies of colours, and a corpus of every language.
 
 Cook, Kay and Regier (2005), "The World Color Survey database", in Handbook of Categorization in Cognitive Science.
 """
@@ -52,7 +52,7 @@ ANSWERS = "6cd44d3e24c445c6332e1ea19ea5a4821fdca9b3375378f4cbd9f77f47d451bd"
 CORPORA = "languages"
 """Folder of the corpora."""
 ANSWERS_NA = "na.csv"
-"""Table of the languages in which NA is a word, with the evidence; without it, need and corpora are made anew."""
+"""Table of the languages in which NA is a word, with the evidence; if missing, need and corpora are recomputed."""
 
 
 def prepare_wcs(
@@ -62,23 +62,23 @@ def prepare_wcs(
     progress: Callable[[str, float, float], None] = no_progress,
     note: Callable[[str], None] = lambda text: None,
 ) -> list[str]:
-    """Write the survey's tables, the need of each colour, and a corpus of every language.
+    """Write the survey's tables, the need frequency of each colour, and a corpus of every language.
 
-    What is there already is kept. A corpus has the answers of all speakers: a term a message, the number of the chip
-    as its meaning, and the speaker as a column; missing answers are left out. Whether NA is a missing answer or a word
-    of a language stands in a table, and in the metadata of the corpora (`ecsuite.spaces.colour.AnswersNA`).
+    Existing files are not changed. A corpus has the answers of all speakers: each message is a term, its meaning is the
+    number of the chip, and the speaker is a column; missing answers are left out. A table and the metadata of the
+    corpora say whether NA is a missing answer or a word of a language (`ecsuite.spaces.colour.AnswersNA`).
 
     Args:
-        folder: Where they go.
+        folder: Destination.
         given: A folder with the files of the archive, or with the three tables; None: the archive is downloaded.
-        progress: Called with a label, what is done, and all.
-        note: Told in lines what is done.
+        progress: Called with a label, the number of finished steps and their total.
+        note: Called with messages to the user, a line each.
 
     Returns:
         The names of the folders of the corpora.
 
     Raises:
-        ConfigError: If the archive can't be reached, or a file is not as expected.
+        ConfigError: If the archive can't be reached, or a file has an unexpected content.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with only_download(folder, note):
@@ -115,7 +115,7 @@ def prepare_wcs(
 
 
 def corpus_of(language: SurveyLanguage) -> Corpus:
-    """The answers of a language's speakers: a term a message, by speaker and then by chip."""
+    """Corpus of a language's answers: each message is a term, sorted by speaker and chip."""
     speakers, chips = np.nonzero(language.answers >= 0)
     terms = language.answers[speakers, chips].astype(np.int32)
     return Corpus(
@@ -162,7 +162,7 @@ def _write_tables(
     progress: Callable[[str, float, float], None],
     note: Callable[[str], None],
 ) -> None:
-    """The three tables, of a folder that has them or of the files of the archive."""
+    """Write the three tables, copied from a folder or made from the files of the archive."""
     tables = (CHIPS, LANGUAGES, NAMING)
     if given is not None and all((given / name).is_file() for name in tables):
         for name in tables:
@@ -196,7 +196,7 @@ def _table(rows: Iterable[Sequence[object]]) -> bytes:
 
 
 def _chips(source: Path) -> list[Sequence[object]]:
-    """Number, place in the chart and CIELAB of each chip, in the order of their numbers."""
+    """Number, position in the chart and CIELAB values of each chip, sorted by number."""
     grid = {int(row[0]): row[1:4] for row in _cells(source / "chip.txt", 4)}
     lab = {int(row[0]): row[-3:] for row in _cells(source / "cnum-vhcm-lab-new.txt", 9) if row[0].isdecimal()}
     if set(grid) != set(lab):
@@ -206,13 +206,13 @@ def _chips(source: Path) -> list[Sequence[object]]:
 
 
 def _languages(source: Path) -> list[Sequence[object]]:
-    """Number, name and country of each language; its code is not in the archive's table."""
+    """Number, name and country of each language; the archive's table has no language codes."""
     rows = _cells(source / "lang.txt", 3)
     return [("language", "name", "country", "iso639_3"), *([*row[:3], ""] for row in rows)]
 
 
 def _answers(source: Path) -> str:
-    """A line a speaker: language, speaker, and the terms of all chips."""
+    """One line per speaker: language, speaker, and the terms of all chips."""
     answers: dict[tuple[int, int], dict[int, str]] = {}
     for cells in _cells(source / "term.txt", 4):
         place = int(cells[0]), int(cells[1])
@@ -227,7 +227,7 @@ def _answers(source: Path) -> str:
 
 
 def _cells(file: Path, least: int) -> list[list[str]]:
-    """The rows of a table of the archive, which has tabs between cells."""
+    """Read the rows of a tab-separated table of the archive."""
     rows = []
     for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         cells = line.split("\t")
@@ -243,7 +243,7 @@ def _cells(file: Path, least: int) -> list[list[str]]:
 def _write_need(
     folder: Path, languages: Sequence[SurveyLanguage], progress: Callable[[str, float, float], None]
 ) -> None:
-    """The mean of the capacity-achieving need of all languages, as Zaslavsky et al. (2018) estimate it."""
+    """Write the mean capacity-achieving need over all languages, as in Zaslavsky et al. (2018)."""
     needs = []
     for done, language in enumerate(languages):
         progress("need of the colours", done, len(languages))
@@ -254,7 +254,6 @@ def _write_need(
 
 
 def _note_other_answers(folder: Path, note: Callable[[str], None]) -> None:
-    """Say so if the answers are not those that our figures are of."""
     lines = lzma.decompress((folder / NAMING).read_bytes()).decode().split("\n")
     missing = {*NO_ANSWER, NA}
     plain = []

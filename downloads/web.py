@@ -40,7 +40,7 @@ _NOTHING_LEFT = 416
 
 
 class _OnlyHttps(HTTPRedirectHandler):
-    """Follows redirections to https alone."""
+    """Follows only redirections to https."""
 
     def redirect_request(self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
         if urlsplit(newurl).scheme != "https":
@@ -52,7 +52,7 @@ class _OnlyHttps(HTTPRedirectHandler):
 
 
 def _https() -> OpenerDirector:
-    """Opens https addresses; there is no handler for others."""
+    """Make an opener for https addresses only."""
     opener = OpenerDirector()
     for handler in (
         ProxyHandler(),
@@ -73,11 +73,11 @@ class _Upstream:
     url: str
     """Address."""
     etag: str | None
-    """Its ETag; None if it has none."""
+    """ETag; None if unknown."""
     modified: str | None
-    """Its date; None if it has none."""
+    """Date; None if unknown."""
     size: int | None
-    """Bytes of the whole file; None if it is not known."""
+    """Bytes of the whole file; None if unknown."""
 
     @property
     def validator(self) -> str | None:
@@ -105,8 +105,8 @@ def fetch(
         note: Called with messages to the user.
 
     Raises:
-        ConfigError: If the address or one that it leads to is not https, it cannot be reached, the connection is lost,
-            there is no room, or the checksum differs.
+        ConfigError: If the address or a redirection is not https, the server can't be reached, the connection is lost,
+            the disk is full, or the checksum differs.
     """
     part, record = (path.with_name(f"{path.name}{ending}") for ending in (".part", ".part.json"))
     with _reaching(url, offline_advice):
@@ -139,7 +139,7 @@ def _reaching(url: str, offline_advice: str) -> Iterator[None]:
 
 
 def _fetch_part(url: str, part: Path, record: Path, progress: Callable[[float], None]) -> str | None:
-    """Download what is missing; returns None, or why the part that is there cannot be continued."""
+    """Download the missing bytes; return None, or the reason why the partial file can't be continued."""
     before = _read_record(record, url) if part.exists() else None
     start = part.stat().st_size if before is not None else 0
     try:
@@ -148,7 +148,7 @@ def _fetch_part(url: str, part: Path, record: Path, progress: Callable[[float], 
         if error.code != _NOTHING_LEFT or not start:
             raise
         error.close()
-        return "the part that is here is no part of the file on the server"
+        return "the partial file does not belong to the file on the server"
     with response:
         now = _upstream(url, response.headers, start if response.status == _PARTIAL_CONTENT else 0)
         if start and now != before:
@@ -174,7 +174,7 @@ def _fetch_part(url: str, part: Path, record: Path, progress: Callable[[float], 
 
 
 def open_url(request: Request) -> Any:
-    """The response to a request, by https alone."""
+    """Send a request by https only, and return the response."""
     if urlsplit(request.full_url).scheme != "https":
         raise ConfigError(
             f"{request.full_url}: expected an address that begins with https://; nothing was downloaded"
@@ -183,7 +183,7 @@ def open_url(request: Request) -> Any:
 
 
 def _request(url: str, start: int, before: _Upstream | None) -> Request:
-    """Asks for the file from byte `start`, if it is still the one that it was."""
+    """Make a request for the file from byte `start`, if the file is unchanged."""
     headers = {"User-Agent": "ecsuite"}
     if start and before is not None:
         headers["Range"] = f"bytes={start}-"
@@ -224,13 +224,13 @@ def _require_room(part: Path, needed: int, url: str) -> None:
 
 @contextmanager
 def _writing(file: Path) -> Iterator[None]:
-    """Report errors of the disk as such; the partial download is kept."""
+    """Report disk errors in one line; the partial download stays."""
     try:
         yield
     except OSError as error:
         raise ConfigError(
-            f"{file}: cannot be written ({error.strerror}); what was downloaded is kept: make room, then run the same "
-            "command again"
+            f"{file}: cannot be written ({error.strerror}); the partial download is stored: free some space, then run "
+            "the same command again"
         ) from error
 
 

@@ -158,7 +158,7 @@ def _download_and_extract(
         note=note,
     )
     made: dict[str, dict[str, Any]] = {}
-    shutil.rmtree(extracted, ignore_errors=True)  # of a killed process
+    shutil.rmtree(extracted, ignore_errors=True)  # left by a killed process
     try:
         for member, file in _members(archive, name, origin):
             match = re.fullmatch(origin.member, member)
@@ -173,7 +173,7 @@ def _download_and_extract(
             require_recorded(folder, path)
             if before.get(path, record).get("bytes") != record["bytes"]:
                 note(f"{path}: the file at {origin.url} has changed since it was downloaded before")
-        add_records(folder, made)  # before the files, which are then known to be of this download
+        add_records(folder, made)  # before the files, which then have a record
         for path in made:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             os.replace(extracted / path, folder / path)
@@ -193,7 +193,7 @@ def _download_and_extract(
 
 
 def _require_inside(origin: Origin, member: str) -> str:
-    """The name of a member, if it stays in the folder where an archive is unpacked; else `ConfigError`."""
+    """Check that a member stays in the folder of the unpacked archive, and return its name; else `ConfigError`."""
     parts = member.replace("\\", "/").split("/")
     if ".." in parts or not parts[0] or ":" in parts[0]:
         raise ConfigError(
@@ -239,7 +239,7 @@ def _members_of_tar(file: IO[bytes], origin: Origin, prefix: str = "") -> Iterat
 
 
 def _require_unwanted_link(origin: Origin, member: str) -> None:
-    """Links are never followed; one that stands for a member that is wanted is refused."""
+    """Raise an error if a link has the name of a requested member; links are never followed."""
     if re.fullmatch(origin.member, member):
         raise ConfigError(
             f"{origin.url}: the archive has a link '{member[:80]}' in the place of a file; nothing of it was used"

@@ -1,4 +1,4 @@
-"""Files that are written atomically, and what killed processes left of them."""
+"""Write files atomically, and remove temporary files of killed processes."""
 
 import glob
 import os
@@ -15,15 +15,15 @@ from pathlib import Path
 from ecsuite.runtime.errors import ConfigError
 
 SECONDS_UNTIL_ABANDONED = 3600
-"""Time without a write after which a temporary file is taken to be of a killed process."""
+"""Time without a write after which the process of a temporary file counts as killed."""
 _TEMPORARY = re.compile(r"\..+?(?:\.(\d+)\.(\d+))?\.\d+\.tmp")
-"""Names of the temporary files of `write_atomically`, with the number of their process and that of its machine."""
+"""Pattern of names of temporary files of `write_atomically`, with the numbers of process and machine."""
 
 
 def write_atomically(path: Path | str, data: bytes | Iterable[bytes]) -> None:
-    """Write a file atomically: readers, also after a crash, find either the old file or the complete new one.
+    """Write a file atomically: readers, also after a crash, see either the old file or the complete new file.
 
-    A device or a pipe, such as /dev/stdout, is written to, and stays what it is.
+    Devices and pipes, such as /dev/stdout, are written to directly.
 
     Args:
         path: The file; its directory must exist.
@@ -53,7 +53,7 @@ def write_atomically(path: Path | str, data: bytes | Iterable[bytes]) -> None:
 
 
 def write_if_changed(path: Path, data: bytes) -> None:
-    """Write a file atomically, unless this is its content already."""
+    """Write a file atomically, unless it already has this content."""
     try:
         if path.stat().st_size == len(data) and path.read_bytes() == data:
             return
@@ -63,14 +63,13 @@ def write_if_changed(path: Path, data: bytes) -> None:
 
 
 def remove_abandoned(folder: Path, name: str | None = None) -> None:
-    """Remove temporary files that killed processes left.
+    """Remove temporary files of killed processes.
 
-    Those are files of processes of this machine that have ended, and files of other machines to which nothing was
-    written for an hour.
+    These are files of ended processes of this machine, and files of other machines without a write for an hour.
 
     Args:
-        folder: A folder that is opened for writing; it need not exist.
-        name: Only temporary files of this file; None: of all files in the folder, which is a cache, and its subfolders.
+        folder: The folder; it need not exist.
+        name: Only temporary files of this file; None: of all files in the folder, a cache, and its subfolders.
     """
     patterns = (".*.tmp", "*/.*.tmp") if name is None else (f".{glob.escape(name)}.*.tmp",)
     for leftover in (file for pattern in patterns for file in folder.glob(pattern)):
@@ -78,7 +77,7 @@ def remove_abandoned(folder: Path, name: str | None = None) -> None:
             found = _TEMPORARY.fullmatch(leftover.name)
             if found is None:
                 continue
-            if found[2] == str(_machine()):  # whatever the clock says, and however long a process was stopped
+            if found[2] == str(_machine()):  # independent of the clock, and of suspended processes
                 is_abandoned = _has_ended(int(found[1]))
             else:
                 is_abandoned = time.time() - leftover.stat().st_mtime > SECONDS_UNTIL_ABANDONED
@@ -87,15 +86,14 @@ def remove_abandoned(folder: Path, name: str | None = None) -> None:
 
 
 def _temporary(path: Path) -> Path:
-    """A new name for what is written of a file."""
     # Random, because threads have the same process number.
     return path.with_name(f".{path.name}.{os.getpid()}.{_machine()}.{secrets.randbelow(10**12)}.tmp")
 
 
 def check_output_file(file: Path) -> None:
-    """Check before the work starts that a file can be written; a folder that is missing stays so.
+    """Check before a computation that a file can be written; a missing folder is not created.
 
-    It is tried: on file systems such as /proc nothing can be written, whatever their permissions say.
+    The check writes a file, since permissions do not tell on file systems such as /proc.
 
     Raises:
         ConfigError: If the file is a folder, its name is too long, or nothing can be written into its folder.
@@ -117,7 +115,7 @@ def check_output_file(file: Path) -> None:
 
 
 def prepare_output_file(file: Path) -> None:
-    """Create the folder of an output file before the work starts, and remove what killed processes left of the file.
+    """Create the folder of an output file before a computation, and remove its abandoned temporary files.
 
     Raises:
         ConfigError: See `check_output_file`.
@@ -129,7 +127,7 @@ def prepare_output_file(file: Path) -> None:
 
 @cache
 def _machine() -> int:
-    """A number of this machine since it was started; containers with process numbers of their own have their own."""
+    """Number of this machine or container since its start."""
     known = [socket.gethostname()]
     with suppress(OSError):
         known.append(Path("/proc/sys/kernel/random/boot_id").read_text())
@@ -138,13 +136,12 @@ def _machine() -> int:
 
 
 def _has_ended(process: int) -> bool:
-    """Whether there is no process with this number on this machine."""
-    if os.name != "posix":  # where a signal of number 0 ends the process
+    if os.name != "posix":  # on Windows, signal 0 ends the process
         return False
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return True
-    except OSError:  # of another user
+    except OSError:  # a process of another user
         return False
     return False

@@ -1,7 +1,6 @@
-"""Checksums inside of the files that users may open: JSON objects by a key, YAML by its last line.
+"""Checksums in files that users may open: a key of JSON objects, the last line of YAML.
 
-Files that users write have none, and are read as they are. `ecsuite verify --accept` writes those of files edited on
-purpose.
+Files that users write need no checksum. `ecsuite verify --accept` updates the checksums of edited files.
 """
 
 import hashlib
@@ -20,51 +19,51 @@ MARK = b"# sha256 of all lines above: "
 
 
 def checksum_of(data: Mapping[str, Any]) -> str:
-    """The checksum of a JSON object, without the one that it may have."""
+    """Compute the checksum of a JSON object, ignoring an existing checksum."""
     rest = {key: value for key, value in data.items() if key != CHECKSUM}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def sealed(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A JSON object with its checksum as the last key."""
-    # As read again, so that keys which are no texts, and tuples, have the checksum that they will have.
+    """Add the checksum of a JSON object as its last key."""
+    # Converted to JSON and back, so that tuples and keys of other types have the checksum of the file.
     plain = json.loads(json.dumps({key: value for key, value in data.items() if key != CHECKSUM}))
     return {**plain, CHECKSUM: checksum_of(plain)}
 
 
 def require_unchanged(data: Any, file: Path) -> None:
-    """Check the checksum of a JSON object, if it is one and has one.
+    """Verify the checksum of a JSON object, if there is one.
 
     Raises:
-        DamagedError: If it is another.
+        DamagedError: If the checksum differs.
     """
     if isinstance(data, dict) and CHECKSUM in data and data[CHECKSUM] != checksum_of(data):
         raise changed(file)
 
 
 def sealed_text(content: bytes) -> bytes:
-    """The content of a YAML file, with a checksum as its last line in place of an earlier one."""
+    """Add or replace the checksum in the last line of a YAML file."""
     content = b"".join(line for line in content.splitlines(keepends=True) if not line.startswith(MARK))
     return content + MARK + hashlib.sha256(content).hexdigest().encode() + b"\n"
 
 
 def is_sealed_text(content: bytes) -> bool:
-    """Whether a YAML file has a checksum, and is as it was written."""
+    """Whether a YAML file has a valid checksum."""
     return MARK in content and content == sealed_text(content)
 
 
 def require_unchanged_text(content: bytes, file: Path) -> None:
-    """Check the checksum of a YAML file, if it has one.
+    """Verify the checksum of a YAML file, if there is one.
 
     Raises:
-        DamagedError: If it is another.
+        DamagedError: If the checksum differs.
     """
     if MARK in content and content != sealed_text(content):
         raise changed(file)
 
 
 def changed(file: Path) -> DamagedError:
-    """The error for a file that is not as it was written, with what accepts it."""
+    """Make the error for a damaged or edited file, with the command that accepts the file."""
     return DamagedError(
         f"{file}: damaged or edited since it was written: restore it, or take it as it is with ecsuite verify "
         f"{shlex.quote(str(file.parent))} --accept"

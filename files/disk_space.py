@@ -1,4 +1,4 @@
-"""Room on a disk, asked for before long work."""
+"""Free disk space, checked before long computations."""
 
 import shutil
 from pathlib import Path
@@ -8,21 +8,21 @@ from ecsuite.runtime.memory import size_text
 
 
 def free_space(folder: Path) -> int:
-    """Bytes that are free where a folder is, or will be made."""
+    """Free bytes on the disk of a folder, which need not exist yet."""
     place = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
     return shutil.disk_usage(place).free
 
 
 def require_space(needed: float, folder: Path, what: str) -> None:
-    """Refuse work whose files cannot fit.
+    """Check that files fit on the disk.
 
     Args:
-        needed: Bytes, an estimate from below.
-        folder: Where they are written.
-        what: What they are, such as `for a checkpoint`.
+        needed: Lower bound of the size in bytes.
+        folder: Folder of the files.
+        what: Purpose of the files in messages, such as `for a checkpoint`.
 
     Raises:
-        ConfigError: If less is free; the message says how much is needed and free.
+        ConfigError: If too little is free; the message has both sizes.
     """
     free = free_space(folder)
     if needed > free:

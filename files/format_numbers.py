@@ -1,7 +1,7 @@
 """Format numbers of the files that the package writes and reads, except corpora (see `ecsuite.formats`).
 
-A file has its format number under the key `format`; one that a user wrote may lack it. The number describes the file
-only: it is not part of an experiment, of a signature or of the key of a kept result.
+A file has its format number under the key `format`, which is optional in files of users. The number describes the file
+only: it is not part of an experiment, of a signature or of the key of a stored result.
 """
 
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ from ecsuite.runtime.errors import FormatError
 
 KEY = "format"
 FORMATS = {"config": 1, "scores": 1, "result": 1, "kept result": 1}
-"""The format of each kind of file.
+"""Format number of each kind of file.
 
-config: users' YAML files, and the `config.yaml` of a run folder, whose number holds for the whole folder. scores: the
-output of `score` and `baseline`. result: the output of every other command that has `--out`. kept result: that of a
-job in a store.
+config: users' YAML files, and the `config.yaml` of a run folder, whose number applies to the whole folder. scores: the
+output of `score` and `score reference`. result: the output of every other command with `--out`. kept result: the
+result of a job in a store.
 """
 
 
@@ -39,7 +39,7 @@ def without_format(kind: str, data: Mapping[str, Any], file: object) -> dict[str
 
     Raises:
         FormatError: If this version does not know the format.
-        TypeError: If it is no JSON object.
+        TypeError: If the content is not a JSON object.
     """
     if not isinstance(data, Mapping):
         raise TypeError(f"expected a JSON object, got {type(data).__name__}")

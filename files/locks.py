@@ -1,6 +1,6 @@
-"""Locks of files: the kernel's, which end with their process; the file says who holds it.
+"""File locks of the kernel, which end with their process; the lock file names the holder.
 
-On a file system without locks (some network ones) nothing keeps two processes apart, which a note says.
+On file systems without locks (some network file systems), processes are not kept apart, and a note reports it.
 """
 
 import errno
@@ -17,25 +17,25 @@ NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 class Lock:
-    """The right to use what belongs to a file; it ends with `release`, or with this process.
+    """A lock, which ends with `release` or with this process.
 
     Args:
-        file: Made when it is locked; its folder must exist.
-        note: Told if the file system has no locks.
+        file: The lock file, which is created; its folder must exist.
+        note: Called with a message if the file system has no locks.
     """
 
     def __init__(self, file: Path, note: Callable[[str], None] = lambda _: None) -> None:
         self.file, self._note = file, note
-        # Without the fallback to lock files, which a killed process leaves behind.
+        # No fallback to files without kernel locks, which outlive a killed process.
         self._lock = FileLock(file, thread_local=False, fallback_to_soft=False)
 
     def acquire(self, *, waits: bool = False) -> bool:
-        """Take the lock; returns False if another one has it, and `waits` is not set.
+        """Take the lock; return False if another process has it and `waits` is False.
 
         Raises:
-            OSError: If the system refuses the file of the lock.
+            OSError: If the lock file can't be opened.
         """
-        # What the system refuses is an error here, and would be another one's lock for `FileLock`, which waits for it.
+        # `FileLock` would treat missing permissions as a lock of another process, and wait for it.
         os.close(os.open(self.file, os.O_CREAT | os.O_RDWR, 0o644))
         try:
             self._lock.acquire(blocking=waits)
@@ -54,7 +54,7 @@ class Lock:
 
     @property
     def holder(self) -> str:
-        """Holder of the lock and time of the lock, as far as the file says."""
+        """Holder and time of the lock, if the file has them."""
         try:
             return self.file.read_text().strip() or "another process"
         except (OSError, UnicodeDecodeError):
@@ -62,14 +62,14 @@ class Lock:
 
     @property
     def is_of_this_process(self) -> bool:
-        """Whether the file says that this process has the lock."""
+        """Whether this process is the holder in the file."""
         return self.holder.startswith(f"{process_name(os.getpid())},")
 
     def release(self, *, removes: bool = False) -> None:
-        """Give the lock back; does nothing without it.
+        """Release the lock, if it is held.
 
         Args:
-            removes: Whether the file is removed as well. Who waits for it makes it anew.
+            removes: Whether to remove the file; waiting processes create it again.
         """
         if removes:
             self.file.unlink(missing_ok=True)
@@ -77,5 +77,5 @@ class Lock:
 
 
 def process_name(number: int) -> str:
-    """How a process of this machine is called where others read it."""
+    """Name of a process of this machine for other processes and users."""
     return f"process {number} on {socket.gethostname()}"

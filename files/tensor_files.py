@@ -16,27 +16,27 @@ from ecsuite.runtime.errors import DamagedError
 from ecsuite.runtime.memory import require_memory
 
 COPIES = 2.0
-"""Bytes of memory for each byte of a file: its bytes, and its tensors."""
+"""Peak memory per byte of a file while it is read: its bytes and its tensors."""
 
 
 def write_tensors(file: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
-    """Write tensors, on any device, and JSON-serialisable values atomically; equal ones make equal bytes."""
+    """Write tensors, on any device, and JSON-serialisable values atomically; equal content gives equal bytes."""
     stored, places = {}, set()
     for name, tensor in tensors.items():
         each = tensor.detach().cpu().contiguous()
-        # A copy of what is there by another name, as of parts that agents share, which safetensors does not take.
+        # safetensors rejects tensors that share memory, so shared parameters are cloned.
         stored[name] = each.clone() if each.data_ptr() in places else each
         places.add(each.data_ptr())
     text = json.dumps(values, sort_keys=True)
-    # One entry, because safetensors writes several in any order.
+    # One entry, because safetensors writes several entries in any order.
     write_atomically(file, save(stored, metadata={"ecsuite": f"{digest_of(stored, text)} {text}"}))
 
 
 def read_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors and the values of a file, after checking its checksum.
+    """Read the tensors and the values of a file, and verify its checksum.
 
     Raises:
-        ConfigError: If it needs more memory than is allowed.
+        ConfigError: If reading needs more memory than is allowed.
         DamagedError: If the file is damaged, or was not written by `write_tensors`.
     """
     require_memory(COPIES * file.stat().st_size, file)

@@ -1,8 +1,8 @@
-"""Reading and writing of corpora: a file becomes a `RawTable` of columns, these get roles, a corpus is made of them.
+"""Read and write corpora: a file becomes a `RawTable` of columns, columns get roles, and the table becomes a corpus.
 
-`reading` is the door: it finds out what a file is. `text_tables` and `json_tables` read texts, `frames` and
-`array_files` what is no text; `roles` says what columns are, `cells` what cells are, `meant` what was meant; `corpora`
-makes a corpus. `directory` is our own folder; `converting` writes the forms of other tools.
+`reading` is the entry point and detects formats. `text_tables` and `json_tables` read texts, `frames` and `array_files`
+binary files; `roles` infers the roles of columns, `cells` the types of cells, `meant` the meanings; `corpora` makes the
+corpus. `directory` is the corpus folder; `converting` writes the formats of other tools.
 """
 
 from ecsuite.formats.directory import write_corpus

@@ -1,4 +1,4 @@
-"""Reads arrays as tables: NumPy's .npy and .npz, and safetensors, such as the fields of EGG's interactions."""
+"""Read arrays as tables: NumPy's .npy and .npz, and safetensors, such as the fields of EGG's interactions."""
 
 import tokenize
 import zipfile
@@ -22,7 +22,7 @@ from ecsuite.runtime.memory import require_memory
 from ecsuite.runtime.ragged import Ragged
 
 LENGTHS = ("message_length", "lengths", "length")
-"""Names of arrays that hold how long each message is."""
+"""Names of arrays with the lengths of messages."""
 DAMAGE = (
     ValueError, OSError, EOFError, KeyError, SyntaxError, TypeError, RuntimeError, MemoryError, SafetensorError,
     tokenize.TokenError, zipfile.BadZipFile, zlib.error,
@@ -32,16 +32,16 @@ Array = NDArray[Any]
 
 
 def read_arrays(file: Path, name: str, given: Mapping[str, str]) -> RawTable:
-    """Read arrays of NumPy or safetensors whose first dimension is that of the messages.
+    """Read arrays of NumPy or safetensors whose first dimension is the number of messages.
 
-    Messages are whole numbers, (num_messages, max_len), or one-hot symbols, (num_messages, max_len, vocab_size); the
-    metadata of safetensors may say `eos`, and roles by name of array, which a user gives as well.
+    Messages are integers, (num_messages, max_len), or one-hot symbols, (num_messages, max_len, vocab_size); the
+    metadata of safetensors may declare `eos`, and roles by name of array, as the user can.
 
     Raises:
-        ConfigError: If it takes more memory than is allowed.
-        CorpusError: If it is damaged, or no array is of messages; the message names the arrays.
+        ConfigError: If reading needs more memory than is allowed.
+        CorpusError: If the file is damaged, or no array has messages; the message names the arrays.
     """
-    require_memory(4.0 * file.stat().st_size, file)  # the file, and what is made of it
+    require_memory(4.0 * file.stat().st_size, file)  # for the file and the symbols
     what, arrays, told = _arrays(file, name)
     arrays = {key: array for key, array in arrays.items() if array.ndim}
     chosen = [key for key, role in given.items() if role == "message" and key in arrays]
@@ -51,15 +51,17 @@ def read_arrays(file: Path, name: str, given: Mapping[str, str]) -> RawTable:
         chosen = fitting if len(fitting) == 1 else []
     if not chosen:
         listed = ", ".join(f"{key} {array.shape}" for key, array in arrays.items()) or "none"
-        raise CorpusError(f"{name}: {what} with arrays {listed:.150}: say which with --column NAME=message")
+        raise CorpusError(
+            f"{name}: {what} with arrays {listed:.150}: name the messages with --column NAME=message"
+        )
     key = chosen[0]
     number = len(arrays[key])
     if not number:
-        raise CorpusError(f"{name}: array {key}: expected a message a row, got no rows")
+        raise CorpusError(f"{name}: array {key}: expected one message per row, got no rows")
     lengths = next((arrays[each] for each in arrays if plain_name(each) in LENGTHS), None)
     columns: dict[str, Cells] = {key: _messages(arrays[key], lengths, f"{name}: array {key}")}
     if told.get("labels") == "meaning":
-        arrays.pop("sender_input", None)  # a copy of them, one-hot
+        arrays.pop("sender_input", None)  # a one-hot copy of the labels
     for each, array in arrays.items():
         if each != key and array is not lengths:
             if len(array) != number:
@@ -103,7 +105,7 @@ def _messages(array: Array, lengths: Array | None, place: str) -> Ragged:
         array = array.astype(np.int64)
     if lengths is None and array.dtype.kind == "i":
         is_padding = array == PADDING
-        if (np.maximum.accumulate(is_padding, axis=1) == is_padding).all():  # nothing follows it
+        if (np.maximum.accumulate(is_padding, axis=1) == is_padding).all():  # padding only at the end
             lengths, array = (~is_padding).sum(1), np.where(is_padding, 0, array)
     if array.dtype.kind not in "iu" or (array.size and (array.min() < 0 or array.max() >= ID_LIMIT)):
         got = str(array.dtype)

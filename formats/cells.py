@@ -1,4 +1,4 @@
-"""Cells of tables: texts that are numbers, truth values, or lists as Python, NumPy, torch and JSON write them."""
+"""Parse cells of tables: numbers, Booleans, and lists as written by Python, NumPy, torch and JSON."""
 
 import ast
 import json
@@ -12,9 +12,9 @@ from ecsuite.formats.strict_json import ID_LIMIT, LineError, decode, show
 from ecsuite.runtime.plain_values import BITS, MAX_INTEGER, plain
 
 MAX_CELL = 1 << 20
-"""Most characters of a cell that is read as a list; a longer one is refused."""
+"""Maximum number of characters of a cell that is read as a list; longer cells are rejected."""
 PADDING = -1
-"""Padding that programs write behind the end of a message of ids; nothing else of it is negative."""
+"""Padding that programs write after the end of a message of ids; ids are never negative."""
 _WRAPPED = re.compile(
     r"(?:np\.|numpy\.|torch\.|jnp\.)?(?:array|tensor|asarray|ndarray|Tensor|Array|frozenset|set)\("
 )
@@ -30,7 +30,7 @@ _TRUTH = {"true": True, "false": False, "True": True, "False": False, "TRUE": Tr
 
 
 def without_padding(symbols: list[Any]) -> list[Any]:
-    """The ids before a padding of -1 at the end of a message; other messages as they are."""
+    """Remove padding of -1 at the end of a message; other messages are returned unchanged."""
     if not symbols or symbols[-1] not in (PADDING, str(PADDING)):
         return symbols
     found = list(symbols)
@@ -41,7 +41,7 @@ def without_padding(symbols: list[Any]) -> list[Any]:
 
 
 def ids_of(symbols: list[Any]) -> list[Any]:
-    """The symbols of a message, if all of them are ids; else `LineError`."""
+    """Check that all symbols of a message are ids, and return them; otherwise raise `LineError`."""
     for symbol in symbols:
         if type(symbol) is not int or symbol < 0:
             raise LineError(show(symbol))
@@ -51,28 +51,28 @@ def ids_of(symbols: list[Any]) -> list[Any]:
 
 
 def is_missing(cell: Any) -> bool:
-    """Whether a cell has no value; a number that is none (NaN) is none, as frames have it."""
+    """Whether a cell has no value; NaN counts as missing, as in data frames."""
     return cell is None or cell == "" if not isinstance(cell, float) else math.isnan(cell)
 
 
 def are_numbers(cells: Sequence[Any]) -> bool:
-    """Whether the cells that have a value are numbers, and there are some."""
+    """Whether all cells with a value are numbers, and there is at least one."""
     return are_all(cells, int | float) and not any(isinstance(cell, bool) for cell in cells)
 
 
 def is_number(cell: Any) -> bool:
-    """Whether a cell is a number; a truth value is none."""
+    """Whether a cell is a number; Booleans are not."""
     return isinstance(cell, int | float) and not isinstance(cell, bool)
 
 
 def are_all(cells: Sequence[Any], kind: type | UnionType) -> bool:
-    """Whether the cells that have a value are of a kind, and there are some."""
+    """Whether all cells with a value have a type, and there is at least one."""
     filled = [cell for cell in cells if cell is not None]
     return bool(filled) and all(isinstance(cell, kind) for cell in filled)
 
 
 def looks_literal(text: str) -> bool:
-    """Whether a text begins and ends as a list, a tuple, a mapping, a quoted text or an array does."""
+    """Whether a text begins and ends like a list, a tuple, a mapping, a quoted text or an array."""
     text = text.strip()
     if len(text) < 2 or text[0] + text[-1] not in ("[]", "()", "{}", '""'):
         return bool(_WRAPPED.match(text))
@@ -80,7 +80,7 @@ def looks_literal(text: str) -> bool:
 
 
 def literal(text: str) -> Any:
-    """The list, mapping, or text in double quotes that a cell writes; `LineError` with the text for another one."""
+    """Parse a cell with a list, a mapping, or a text in double quotes; raise `LineError` for other texts."""
     text = text.strip()
     if len(text) > MAX_CELL:
         raise LineError(f"a cell of {len(text):,} characters", f"cells of at most {MAX_CELL:,}")
@@ -114,11 +114,11 @@ def _plain(value: Any) -> Any:
 
 
 def typed(cells: Sequence[str], *, has_decimal_comma: bool = False, is_strict: bool = True) -> list[Any]:
-    """The cells of a column of texts with the type that all of them have.
+    """Convert the texts of a column to the first type that fits all of them.
 
-    A column of lists, mappings or quoted texts is what it says; then a column of integers, of numbers, of truth
-    values; else texts. `01` is a text, so that it is not `1`. An empty cell is None in all. A text among lists is an
-    error where the column is read strictly, as is an integer of more than 64 bits; else all are texts then.
+    The types are, in this order: lists, mappings or quoted texts; integers; numbers; Booleans; texts. `01` is a text,
+    to distinguish it from `1`. Empty cells become None. A text among lists, or an integer of more than 64 bits, is an
+    error in strict reading; otherwise all cells are then texts.
     """
     filled = [cell for cell in cells if cell]
     if not filled:
@@ -140,7 +140,7 @@ def typed(cells: Sequence[str], *, has_decimal_comma: bool = False, is_strict: b
 
 
 def unfolded(cells: Sequence[Any], *, is_strict: bool = True) -> list[Any]:
-    """The cells of a column that has types already; lists that are written as texts become lists."""
+    """Convert lists that are written as texts in a column of typed cells to lists."""
     values = [cell if cell == "" or not is_missing(cell) else None for cell in cells]
     are_texts = all(isinstance(cell, str) for cell in values if cell is not None)
     lists = _values(values, is_strict=is_strict) if are_texts else None
@@ -148,7 +148,7 @@ def unfolded(cells: Sequence[Any], *, is_strict: bool = True) -> list[Any]:
 
 
 def _values(cells: Sequence[str | None], *, is_strict: bool) -> list[Any] | None:
-    """Lists, mappings, quoted texts, and JSON values beside them; None if cells are texts, as brackets alone are."""
+    """Parse cells as lists, mappings, quoted texts and JSON values; None if the cells are ordinary texts."""
     are_literal = [
         bool(cell) and looks_literal(str(cell)) and (cell in _EMPTY or not {*str(cell)} <= _BRACKETS)
         for cell in cells
@@ -180,7 +180,7 @@ def _values(cells: Sequence[str | None], *, is_strict: bool) -> list[Any] | None
 
 
 def plain_cells(cells: Sequence[Any]) -> list[Any]:
-    """The cells of a column as JSON has them; `LineError` for an integer of more than 64 bits."""
+    """Convert cells to JSON types; raise `LineError` for an integer of more than 64 bits."""
     values = []
     for place, cell in enumerate(cells):
         try:
@@ -196,19 +196,19 @@ def is_decimal(text: str) -> bool:
 
 
 def is_id(text: str) -> bool:
-    """Whether a text is a whole number from 0 as one writes it: `1`, not `01`."""
+    """Whether a text is a non-negative integer without leading zeros: `1`, not `01`."""
     return bool(_INTEGER.fullmatch(text)) and text[0] != "-"
 
 
 def written(values: Sequence[Any]) -> list[str]:
-    """The cells of a column that `typed` reads as these values again."""
+    """Convert values to cells that `typed` converts back."""
     listed = ["" if value is None else json.dumps(value, ensure_ascii=False) for value in values]
     plain = [value if isinstance(value, str) else cell for value, cell in zip(values, listed, strict=True)]
     return plain if are_read_as(plain, values) else listed
 
 
 def are_read_as(cells: Sequence[str], values: Sequence[Any]) -> bool:
-    """Whether the cells of a column are read as the values, of the same types."""
+    """Whether `typed` converts the cells to these values with the same types."""
     if any(cell != cell.strip() or "\n" in cell or "\r" in cell for cell in cells):
         return False
     try:

@@ -1,4 +1,4 @@
-"""A corpus in the forms of other tools. What each form cannot hold is said; all else `read_corpus` reads back."""
+"""Write a corpus in the formats of other tools; lost information is reported, and `read_corpus` reads back the rest."""
 
 import csv
 import io
@@ -39,28 +39,28 @@ from ecsuite.runtime.ragged import Ragged
 
 _EGG_EOS = 0
 _TRUTH = {0: False, 1: True, "False": False, "True": True}
-"""Truth values as meanings have them, alone and beside texts."""
+"""Boolean values in meanings, as numbers and as texts."""
 
 
 def convert(corpus: Corpus, form: str, out: Path) -> list[str]:
-    """Write a corpus in a form, a key of `FORMS`, to a new file, or for `hf` a folder; `ConfigError` if it can't be.
+    """Write a corpus in a format of `FORMS` to a new file, or for `hf` a folder; `ConfigError` if it can't be written.
 
     Returns:
-        What of the corpus the form does not hold, in words.
+        Descriptions of the information that the format can't hold.
     """
     require_new(form, out)
     write, _ = FORMS[form]
     out.parent.mkdir(parents=True, exist_ok=True)
-    ended = corpus.ended()  # what follows EOS would be symbols to others
+    ended = corpus.ended()  # other tools would read the padding after EOS as symbols
     lost = write(replace(corpus, messages=ended), out)
     return lost if ended is corpus.messages else ["what stood after EOS", *lost]
 
 
 def require_new(form: str, out: Path) -> None:
-    """Raise `ConfigError` if there is no such form, or the file exists."""
+    """Raise `ConfigError` if the format is unknown, or the file exists."""
     look_up("form", form, FORMS)
     if out.exists():
-        raise ConfigError(f"{out} is there already: choose another name")
+        raise ConfigError(f"{out}: exists already: choose another name")
 
 
 def _named(corpus: Corpus, messages: Ragged) -> list[list[Any]]:
@@ -77,9 +77,9 @@ def _concepts(corpus: Corpus) -> list[list[str]]:
 
 
 def _columns(corpus: Corpus) -> tuple[dict[str, list[Any]], list[str]]:
-    """Columns of meanings and stored ones, under headers that are read back with the same roles; and what is lost."""
+    """Columns of meanings and further columns, with headers that keep their roles; and a list of lost information."""
     columns = _meant(corpus)
-    told = corpus.metadata.get("roles")  # whatever somebody wrote there
+    told = corpus.metadata.get("roles")  # metadata may have any content
     roles = dict(told) if isinstance(told, Mapping) else {}
     roles |= {name: role for role, name in CANONICAL.items()}
     for name, values in corpus.columns.items():
@@ -93,20 +93,20 @@ def _columns(corpus: Corpus) -> tuple[dict[str, list[Any]], list[str]]:
 
 
 def _meant(corpus: Corpus) -> dict[str, list[Any]]:
-    """Meanings, a column an attribute where they have names, else lists; and concepts that these do not say."""
+    """Columns of meanings: one per named attribute, otherwise lists; and concepts that do not follow from them."""
     columns: dict[str, list[Any]] = {}
     derived: dict[str, Any] = {}
     if corpus.meanings is not None:
         flat = corpus.meanings.reshape(len(corpus.messages), -1)
         names = corpus.attribute_names
-        if not names:  # those of concepts such as `color=red`
+        if not names:  # attribute names from concepts such as `color=red`
             before = (name.partition("=") for name in corpus.concept_names if "=" in name)
             names = tuple(dict.fromkeys(name for name, _, _ in before))
             names = names if len(names) == flat.shape[1] and all(names) else ()
         names = () if names == tuple(f"attribute{place}" for place in range(len(names))) else names
         by_name = {name: flat[:, place].tolist() for place, name in enumerate(names)}
         for name, cells in by_name.items():
-            # A concept that is there, or not.
+            # A Boolean concept.
             if name in corpus.concept_names and set(cells) <= _TRUTH.keys():
                 by_name[name] = [_TRUTH[cell] for cell in cells]
         if names and flat.dtype.kind == "f":
@@ -132,7 +132,7 @@ def _meant(corpus: Corpus) -> dict[str, list[Any]]:
 
 
 def _read_otherwise(columns: dict[str, list[Any]], sizes: Sequence[Sequence[int]]) -> set[str]:
-    """The attributes that a reader would ask about, or take for something else, if nobody said that they are such."""
+    """The attributes whose role `read_corpus` would not infer from their names and values."""
     table = RawTable(source="", about="", columns=columns, rows=range(len(next(iter(columns.values())))))
     try:
         roles = roles_of(table, {}, needs_message=False)
@@ -144,7 +144,7 @@ def _read_otherwise(columns: dict[str, list[Any]], sizes: Sequence[Sequence[int]
 
 
 def _is_same(derived: dict[str, Any], corpus: Corpus) -> bool:
-    """Whether concepts that meanings say are those of the corpus."""
+    """Whether the concepts derived from meanings equal the concepts of the corpus."""
     if corpus.concepts is None:
         return derived.get("concepts") is None
     names, own = derived["concept_names"], map(sorted, _concepts(corpus))
@@ -159,7 +159,7 @@ def _free(role: str, corpus: Corpus) -> str:
 
 
 def _header(name: str, role: str, others: dict[str, list[Any]], *, says_role: bool = False) -> str:
-    """The name of a column, with its role where the name does not say it, or it is asked for."""
+    """Header of a column: its name, followed by the role if it can't be inferred, or if `says_role`."""
     is_plain = role_of_name(name) == role and plain_name(name) not in MESSAGE_NAMES
     is_plain &= not (role == "attribute" and ":" in name)
     return name if is_plain and name not in others and not says_role else f"{name}:{role}"
@@ -192,7 +192,7 @@ def _write_elcc(corpus: Corpus, out: Path) -> list[str]:
         out.mkdir()
         for place, name in enumerate(names):
             spoken = np.flatnonzero(corpus.has(SPEAKER, name)).tolist()
-            number = name if isinstance(name, int) else place  # a text may be no name of a file
+            number = name if isinstance(name, int) else place  # a text may not be a valid file name
             write_atomically(out / f"speaker-{number}.jsonl", _lines(rows[row] for row in spoken))
         unknown = sum(speaker is None for speaker in corpus.column(SPEAKER).tolist())
         lost = [f"{unknown:,} messages without a speaker", *lost] if unknown else lost
@@ -222,7 +222,7 @@ def _write_csv(corpus: Corpus, out: Path) -> list[str]:
 
 
 def _cells(corpus: Corpus) -> list[str]:
-    """Messages as cells: symbols with spaces between them where these are read as the same, else lists."""
+    """Messages as cells: symbols separated by spaces if `read_corpus` reads them unchanged, otherwise lists."""
     rows = _named(corpus, corpus.messages)
     plain = [" ".join(map(str, row)) for row in rows]
     if all(plain) and not any(any(c in cell for c in '\r\n"') for cell in plain):
@@ -239,9 +239,9 @@ def _cells(corpus: Corpus) -> list[str]:
 
 
 def _write_egg(corpus: Corpus, out: Path) -> list[str]:
-    """The fields of an `egg.core.Interaction`; EGG's own files are pickles, which run code when they are read."""
+    """Write the fields of an `egg.core.Interaction`; EGG's own files are pickles, which run code when they are read."""
     content = corpus.content()
-    shift = int(content.values.min(initial=1) == _EGG_EOS)  # where 0 is a symbol
+    shift = int(content.values.min(initial=1) == _EGG_EOS)  # 1 if 0 is a content symbol, since EGG's EOS is 0
     lengths = content.lengths + 1  # EGG counts EOS
     messages = np.full((len(content), int(lengths.max(initial=1))), _EGG_EOS, dtype=np.int64)
     rows = np.repeat(np.arange(len(content)), content.lengths)
@@ -261,7 +261,7 @@ def _write_egg(corpus: Corpus, out: Path) -> list[str]:
             fields["sender_input"] = single if (single == exact).all() else exact
         else:
             lost = ["meanings that are texts"]
-    told = {"labels": "meaning"} if "labels" in fields else {}  # of which `sender_input` is a copy
+    told = {"labels": "meaning"} if "labels" in fields else {}  # `sender_input` is a one-hot copy of labels
     write_atomically(out, save(fields, metadata={"eos": str(_EGG_EOS), **told}))
     is_same = corpus.eos == _EGG_EOS and np.array_equal(corpus.messages.lengths, lengths)
     others = {
@@ -282,7 +282,7 @@ def _write_hf(corpus: Corpus, out: Path) -> list[str]:
         from datasets import Dataset
     except ImportError:
         raise missing_extra("Hugging Face's form needs datasets", "data") from None
-    mixed = []  # of which Arrow has no type
+    mixed = []  # columns of several types, which Arrow does not support
     for name, values in corpus.columns.items():
         kinds = {type(value) for value in values.tolist() if value is not None}
         mixed += [name] if len(kinds) > 1 or kinds & {dict, list} else []
@@ -295,9 +295,12 @@ def _write_hf(corpus: Corpus, out: Path) -> list[str]:
 
 
 FORMS: dict[str, tuple[Callable[[Corpus, Path], list[str]], str]] = {
-    "elcc": (_write_elcc, "a JSON array of symbols a line, as ELCC and XferBench have it; a file a speaker"),
+    "elcc": (
+        _write_elcc,
+        "one JSON array of symbols per line, as in ELCC and XferBench; one file per speaker",
+    ),
     "hf": (_write_hf, "a data set saved with Hugging Face's `save_to_disk`"),
     "egg": (_write_egg, "the fields of EGG's `Interaction` as tensors, in a safetensors file"),
-    "csv": (_write_csv, "a table: a column of messages, one of each attribute, and all that is kept"),
+    "csv": (_write_csv, "a table: a column of messages, a column per attribute, and further columns"),
 }
-"""How a corpus is written, and a line about the form, by name."""
+"""Writer and one-line description of each format."""

@@ -1,4 +1,4 @@
-"""A corpus of a table: its messages, what was meant, and all that is kept beside them."""
+"""Convert a table to a corpus: messages, meanings and further columns."""
 
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,16 +25,16 @@ from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
 SPLITS = ("auto", "spaces", "letters")
-"""At what a message that is a text is split; or at a sign, such as `,`."""
+"""Named values of the option `split`; any other value is the separator of symbols, such as `,`."""
 OF_CELLS = ("split", "eos", "numeric", "missing")
-"""How cells are written, which a user or a layout says; auto: the other, or by what is there."""
+"""Options about the content of cells, set by the user or by a layout; auto: by the layout, or inferred."""
 CANONICAL = {each: each for each in ("speaker", "listener", "split", "weight")} | {"image": "file"}
-"""Names under which a corpus keeps columns of these roles, whatever the file calls them."""
+"""Names of a corpus's columns by role, which replace the file's names."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """How a file is read, where its content does not say: arguments of `read_corpus`."""
+    """Options for reading a file: the arguments of `read_corpus`."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     attributes: tuple[str, ...] = ()
@@ -46,15 +46,15 @@ class Reading:
     missing: Missing = "auto"
     meanings: str | None = None
     is_log: bool = False
-    """Whether rows are steps or rounds of agents, in which columns such as `agent` and `action` have a role."""
+    """Whether rows are steps or rounds of agents, so that columns such as `agent` and `action` have a role."""
 
     def to_json(self) -> dict[str, Any]:
-        """The settings that are not the defaults, JSON-ready, without `where`."""
+        """JSON-ready options that differ from the defaults, without `where`."""
         values = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "where"}
         return {name: value for name, value in values.items() if value != getattr(Reading(), name)}
 
     def job_key(self) -> dict[str, Any]:
-        """Values that identify it among the inputs of a job, by which results are stored."""
+        """Values that identify the options in the inputs of a job."""
         plain = {
             "columns": dict(self.columns), "split": self.split, "eos": self.eos, "meanings": self.meanings,
             "numeric": {"auto": "values"}.get(self.numeric, self.numeric),
@@ -65,19 +65,19 @@ class Reading:
 
 
 def corpus_of(table: RawTable, reading: Reading) -> Corpus:
-    """The corpus of a table, without EOS.
+    """Make the corpus of a table, without detecting EOS.
 
-    `metadata` has `source_format`, `roles` of columns that the file names, `notes` of what was guessed, and `missing`,
-    where a value is missing.
+    `metadata` has `source_format`, the `roles` of named columns, `notes` on inferred properties, and, if values are
+    missing, `missing`.
 
     Raises:
-        ConfigError: If a role or a column is not there.
-        CorpusError: If messages or meanings can't be read; one line with the place.
-        ReadingQuestion: If something has several readings.
+        ConfigError: If a role or a column does not exist.
+        CorpusError: If messages or meanings can't be read; one line with the position.
+        ReadingQuestion: If the table is ambiguous.
     """
     if len(table.columns) == 1 and not table.is_header and not reading.columns and reading.missing != "leave":
         ids = table.columns.get("message")
-        if isinstance(ids, Ragged):  # no roles are to be found
+        if isinstance(ids, Ragged):  # a single column of messages needs no roles
             return Corpus(ids, metadata={"source_format": table.about})
     for name in (*reading.columns, *reading.attributes):
         table = table.with_part(name) or table
@@ -85,7 +85,7 @@ def corpus_of(table: RawTable, reading: Reading) -> Corpus:
     attributes = reading.attributes or [
         name for name in table.columns if any(fnmatchcase(name, each) for each in layout.attributes)
     ]
-    if reading.is_log:  # whole messages are compared, so that it is not asked which symbols they have
+    if reading.is_log:  # only whole messages are compared, so that their symbols may stay ambiguous
         split = "spaces" if reading.split == "auto" and table.layout is None else reading.split
         reading = replace(reading, columns=roles_of_log(table, reading.columns), split=split)
     roles = roles_of(table, reading.columns, attributes=attributes)
@@ -109,7 +109,7 @@ def corpus_of(table: RawTable, reading: Reading) -> Corpus:
     if is_named if table.is_header else len(roles) > 1 and not table.about.startswith("json"):
         table.notes.insert(0, f"{table.source}: {described(table, roles)} (--column NAME=ROLE)")
     _note_spellings(table, meant.get("concept_names", ()), "values")
-    if pair := _alike(meant.get("concept_names", ()), str.casefold):  # as typed ones are
+    if pair := _alike(meant.get("concept_names", ()), str.casefold):  # probably a typing error
         table.note(f"{pair[0]} and {pair[1]} are two values")
     note_words_for_none(table, roles)
     for lacking in (table.missing(name) for name, role in roles.items() if role == "speaker"):
@@ -129,7 +129,7 @@ def corpus_of(table: RawTable, reading: Reading) -> Corpus:
 def _trials(
     table: RawTable, layout: Layout, roles: dict[str, str], message: str
 ) -> tuple[RawTable, dict[str, str]]:
-    """The rows of a layout with a message, each signal once, without symbols that are no part of messages."""
+    """Select the rows with a message, each signal once, and remove symbols that the layout excludes."""
     found = first_rows(table, layout, message)
     if not len(found.rows):
         raise CorpusError(f"{table.source}: layout {table.layout}: no row has a message in column {message}")
@@ -140,7 +140,7 @@ def _trials(
         words = [str(cell).split() for cell in found.values(message)]
         cells = [" ".join(word for word in row if word not in layout.leave) for row in words]
         found = replace(found, columns={**found.columns, message: cells})
-    if any(fnmatchcase(message, pattern) for pattern in layout.once):  # who of them said it is not known
+    if any(fnmatchcase(message, pattern) for pattern in layout.once):  # several speakers share a signal
         roles = {name: "kept" if role == "speaker" else role for name, role in roles.items()}
     return found, roles
 
@@ -148,10 +148,10 @@ def _trials(
 def _ask_missing(table: RawTable, roles: Mapping[str, str]) -> None:
     for name in (name for name, role in roles.items() if role == "attribute"):
         if places := table.missing(name):
-            asked = f"{len(places)} of {len(table.rows)} rows have NA without quotes, as in column {name}"
+            asked = f"{len(places)} of {len(table.rows)} rows have NA without quotes, for example in column {name}"
             readings = [
                 ({"missing": "leave"}, "missing: these rows are left out"),
-                ({"missing": "value"}, "a value like others, called missing"),
+                ({"missing": "value"}, "a value of its own, called missing"),
                 ({"missing": "keep"}, "missing: scores that need all values are undefined"),
             ]
             raise ReadingQuestion(table.source, asked, readings, [f"the first is {table.place(places[0])}"])
@@ -181,7 +181,7 @@ def _meant(
     chosen: Sequence[str],
     sizes: Sequence[Sequence[int]],
 ) -> dict[str, Any]:
-    """Meanings and concepts, as arguments of `Corpus`; empty if the table has none. Columns left out become `kept`."""
+    """Meanings and concepts as arguments of `Corpus`; empty if the table has none. Excluded columns become `kept`."""
     attributes, features, bare = parts_of(table, roles, said=reading.columns, numeric=reading.numeric)
     found: dict[str, Any] = {}
     if attributes:
@@ -213,8 +213,8 @@ def _meant(
         if has_decimals or (are_numbers and reading.numeric == "features"):
             if reading.numeric == "auto" and _are_whole(bare):
                 table.note(
-                    "meanings are whole numbers with decimals, such as 1.0, which are features; written without "
-                    "decimals they are values of attributes"
+                    "meanings are whole numbers with decimals, such as 1.0, and are read as features; without decimals "
+                    "they are read as values of attributes"
                 )
             _require_one_length(table, bare)
             found |= _features(table, bare, ())
@@ -226,7 +226,7 @@ def _meant(
 
 
 def _missing(table: RawTable, places: Sequence[int], what: str) -> dict[str, Any]:
-    """A note about rows that lack something, also as what metadata says of it."""
+    """Note rows with missing values; return the text as metadata `missing`."""
     text = f"{table.place(min(places))} lacks {what}{more(places, what='values')}"
     advice = "--missing leave takes the complete rows, --missing value makes `missing` a value"
     table.notes.append(f"{text}: {advice}")
@@ -247,7 +247,7 @@ def _features(table: RawTable, rows: Sequence[Any], names: tuple[str, ...]) -> d
 
 
 def _vectors(table: RawTable, rows: Sequence[Any]) -> dict[str, Any]:
-    """Unnamed meanings as vectors; as sets of concepts, where lengths differ or all are like `color=red`."""
+    """Read unnamed meanings as vectors, or as sets of concepts if lengths differ or all items are like `color=red`."""
     lacking = [place for place, row in enumerate(rows) if row is None]
     rows = [row or [] for row in rows]
     are_texts = all(isinstance(item, str) for row in rows for item in row)
@@ -309,15 +309,15 @@ def _kept(table: RawTable, roles: Mapping[str, str]) -> dict[str, Any]:
         if own in found or (own == name and role == "kept" and name in CANONICAL.values()):
             own = f"{own} (kept)"
         cells = table.columns[name]
-        is_plain = not table.are_texts and not isinstance(cells, Ragged)  # a text like `[3]` stays one
+        is_plain = not table.are_texts and not isinstance(cells, Ragged)  # a text like `[3]` stays a text
         found[own] = column_of(cells if is_plain else table.values(name, is_strict=False))
     return found
 
 
 def messages_of(table: RawTable, columns: Sequence[str], split: str) -> tuple[Ragged, tuple[str, ...] | None]:
-    """Messages as symbols, and their names unless all are whole numbers as one writes them.
+    """Read messages as symbol ids, with symbol names unless all symbols are non-negative integers such as `10`.
 
-    Several columns have one symbol each, in this order. Raises `CorpusError` with the place if a cell is no message.
+    Several columns have one symbol each, in this order. Raises `CorpusError` if a cell is not a message.
     """
     column, *others = columns
     if others:
@@ -354,8 +354,8 @@ def messages_of(table: RawTable, columns: Sequence[str], split: str) -> tuple[Ra
 
 
 def _joined(table: RawTable, columns: Sequence[str]) -> list[list[Any]]:
-    """The symbols of several columns; empty cells at the end belong to no message."""
-    whole = [  # as frames write whole numbers of columns that lack a value
+    """Join symbols of several columns to messages; empty cells at the end are ignored."""
+    whole = [  # data frames convert integers to floats in columns with missing values
         [int(cell) if isinstance(cell, float) and cell.is_integer() else cell for cell in table.values(name)]
         for name in columns
     ]
@@ -374,7 +374,7 @@ def _joined(table: RawTable, columns: Sequence[str]) -> list[list[Any]]:
 
 
 def _as_lists(table: RawTable, column: str) -> Sequence[Any]:
-    """Messages as lists or texts; of `{"Q0": "wa me"}`, an answer by its question as jsPsych writes it, the answer."""
+    """Messages as lists or texts; from jsPsych's `{"Q0": "wa me"}`, the answer is taken."""
     cells = list(replace(table, are_texts=False).values(column))
     items = [item for cell in cells if isinstance(cell, list) for item in cell if isinstance(item, dict)]
     if items:
@@ -412,7 +412,7 @@ def _symbols(cell: Any, how: str) -> list[Any]:
 
 
 def _separator(table: RawTable, cells: Sequence[Any]) -> str:
-    """The separator of symbols in texts: a sign that stands between them for sure, else spaces."""
+    """Infer the separator of symbols: an unambiguous sign, otherwise spaces; raise ReadingQuestion if unclear."""
     if table.unclear is not None:
         raise table.unclear
     texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str) and cell))
@@ -437,12 +437,12 @@ def _separator(table: RawTable, cells: Sequence[Any]) -> str:
 
 def _note_spellings(table: RawTable, names: Sequence[str], what: str) -> None:
     if pair := _alike(names, lambda name: unicodedata.normalize("NFC", name)):
-        forms = "in two spellings (composed and decomposed letters)"
-        table.note(f"{pair[1]} is there {forms}, which are two {what}")
+        forms = "two Unicode spellings (composed and decomposed letters)"
+        table.note(f"{pair[1]} has {forms}, which count as two {what}")
 
 
 def _alike(names: Sequence[str], form: Callable[[str], str]) -> tuple[str, str] | None:
-    """The first two names with one form; None if all have their own."""
+    """The first two names with the same form; None if all forms differ."""
     forms: dict[str, str] = {}
     pairs = ((forms.setdefault(form(name), name), name) for name in names)
     return next((pair for pair in pairs if pair[0] != pair[1]), None)

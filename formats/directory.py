@@ -1,8 +1,8 @@
 """The package's own format: a corpus directory.
 
-It holds `corpus.jsonl` (one JSON array of symbol ids per line), `meanings.jsonl` (line-aligned, if meanings are
+It contains `corpus.jsonl` (one JSON array of symbol ids per line), `meanings.jsonl` (line-aligned, if meanings are
 known), further columns by name (`split.jsonl`, line-aligned) and `metadata.json` (counts, EOS, provenance, SHA-256 of
-the others; written last).
+the other files; written last).
 """
 
 import hashlib
@@ -38,51 +38,50 @@ _OWN_KEYS = (
 )  # fmt: skip
 """Keys of metadata that are not copied."""
 CORPUS, MEANINGS, METADATA = "corpus.jsonl", "meanings.jsonl", "metadata.json"
-"""Files of a corpus: its messages, what they are about, and provenance, versions and checksums."""
+"""Files of a corpus: messages; meanings; provenance, versions and checksums."""
 INTERACTIONS_KEY, ROUNDS_KEY, LANGUAGES_KEY = "interactions", "rounds", "languages"
-"""Keys of the metadata of a run with the checksums of its interactions, its rounds and its languages."""
+"""Keys of a run's metadata with the checksums of its interactions, rounds and languages."""
 BESIDE = {
     INTERACTIONS_KEY: "interactions.parquet",
     ROUNDS_KEY: "rounds.jsonl",
     LANGUAGES_KEY: "languages.jsonl",
     "answers": "answers.jsonl",
 }
-"""Further files of a run, whose checksums are in the metadata of its corpus, by the key there."""
+"""Further files of a run whose checksums are in the metadata of its corpus, by metadata key."""
 OTHER_FILES = ("corpus", "meanings", "log", "metadata")
-"""Names of files in a folder with a corpus that are no columns."""
+"""Names of files in a corpus folder that are not columns."""
 _NAME = re.compile(r"[a-z][a-z_]{0,39}")
 _NUMBERED = re.compile(r"column_[0-9]+\.jsonl")
 _MAX_KNOWN = 1 << 16
-"""Lines that are remembered, to limit memory."""
+"""Maximum number of cached lines, which limits memory."""
 ANSWERS = "people.db"
-"""The answers of people in the folder of a study with them, which is no corpus."""
+"""Database of a study with people; its folder is not a corpus."""
 
 
 def require_no_answers(folder: Path) -> None:
-    """Raise `CorpusError` if a folder has answers of people, with the command that makes corpora of them."""
+    """Raise `CorpusError` if a folder has answers of people; the message has the command that makes corpora."""
     if (folder / ANSWERS).is_file():
         command = f"ecsuite people export {shlex.quote(path_text(folder))}"
-        raise CorpusError(f"{folder}: answers of people: `{command}` makes corpora of them")
+        raise CorpusError(f"{folder}: has answers of people: `{command}` makes corpora of them")
 
 
 def write_corpus(corpus: Corpus, directory: Path | str) -> None:
-    """Write a corpus directory; `metadata.json` comes last and makes it complete.
+    """Write a corpus directory; `metadata.json` is written last and marks it as complete.
 
-    The bytes depend only on the corpus; checksums of files of a run (`BESIDE`) are not copied to where these files are
-    not. Counts added to the metadata: `num_messages`, `num_empty` (messages without content), `num_symbols` (content
-    symbols in all messages), `num_distinct_symbols` (different ones), and `vocab_size` (content symbols of the
-    channel), which is `num_distinct_symbols` if the producer did not set it, and null where it takes more than 64-bit
-    integers have, as with words of 63 bits and more.
+    The bytes depend only on the corpus; checksums of further files of a run (`BESIDE`) are not copied to a folder
+    without these files. Counts added to the metadata: `num_messages`, `num_empty` (messages without content),
+    `num_symbols` (content symbols in all messages), `num_distinct_symbols`, and `vocab_size` (content symbols of the
+    channel), which defaults to `num_distinct_symbols`, and is null if it does not fit into 64 bits.
 
     Args:
-        corpus: What to write.
+        corpus: The corpus.
         directory: Target directory; created if missing. Files of an older corpus in it are replaced.
 
     Raises:
-        ConfigError: If it is no corpus, or no path.
-        CorpusError: If a meaning, or a number in a column or in the metadata, is not finite, which JSON can't hold, or
-            an integer in the metadata has more than 64 bits; nothing is written then.
-        ValueError: If there are no messages, or a column has no name for a file.
+        ConfigError: If an argument is not a corpus, or not a path.
+        CorpusError: If a number in meanings, columns or metadata is not finite, which JSON does not allow, or an
+            integer in the metadata has more than 64 bits; nothing is written then.
+        ValueError: If there are no messages, or the name of a column can't be a file name.
         OSError: If the files cannot be written.
     """
     if not isinstance(corpus, Corpus) or not isinstance(directory, str | Path):
@@ -122,7 +121,7 @@ def write_corpus(corpus: Corpus, directory: Path | str) -> None:
     except OverflowError as error:
         raise CorpusError(f"metadata: expected {BITS}, got {show(error.args[0])}") from None
     except ValueError as error:
-        raise CorpusError(f"metadata: expected what JSON can hold, got an error: {error}") from None
+        raise CorpusError(f"metadata: expected values that JSON allows: {error}") from None
 
     directory.mkdir(parents=True, exist_ok=True)
     files = {CORPUS: message_lines(corpus.messages)}
@@ -173,7 +172,7 @@ def _has_no_json(value: Any) -> bool:
 
 
 def message_lines(messages: Ragged) -> Iterator[bytes]:
-    """The messages as JSON lines, in blocks of 8192 messages."""
+    """Yield the messages as JSON lines, in blocks of 8192 messages."""
     for start in range(0, len(messages), 8192):
         offsets = messages.offsets[start : start + 8193]
         symbols = messages.values[offsets[0] : offsets[-1]].tolist()
@@ -187,7 +186,7 @@ def _sha256(path: Path) -> str:
 
 
 def with_siblings(corpus: Corpus, folder: Path, manifest: dict[str, Any] | None = None) -> Corpus:
-    """Add metadata, meanings from `meanings.jsonl`, and columns; the metadata may be that of another process."""
+    """Add metadata, meanings and columns from a corpus folder; `manifest`: its metadata, if read before."""
     file, num_messages = folder / METADATA, len(corpus.messages)
     manifest = _read_manifest(file) if manifest is None else _own_manifest(manifest, file)
     hashes = manifest.get("sha256", {})
@@ -247,7 +246,7 @@ def _own_manifest(manifest: Any, path: Path) -> dict[str, Any]:
 
 
 def meaning_lines(corpus: Corpus) -> Iterator[bytes]:
-    """The meanings and concepts of a corpus as JSON lines."""
+    """Yield the meanings and concepts of a corpus as JSON lines."""
     for index in range(len(corpus.messages)):
         line: dict[str, Any] = {}
         if corpus.meanings is not None:
@@ -258,13 +257,14 @@ def meaning_lines(corpus: Corpus) -> Iterator[bytes]:
 
 
 def meanings_in(path: Path, names: Iterable[str], num_messages: int) -> dict[str, Any]:
-    """Read `meanings.jsonl`, as fields of a corpus; names of concepts are by their id.
+    """Read `meanings.jsonl` as fields of a corpus; `names`: concept names in the order of their ids.
 
-    All lines must be like the first valid one. Most repeat others, so each is decoded once, and further ones are looked
-    up.
+    All lines must have the keys, lengths and types of the first valid line. Most lines are repeated, so that decoded
+    lines are cached.
 
     Raises:
-        CorpusError: If a line has other keys, another length or other types, or there are not as many as messages.
+        CorpusError: If a line has other keys, another length or other types, or the number of lines differs from
+            `num_messages`.
     """
     errors = ErrorList(path.name, 'an object such as {"meaning": [0, 2], "concepts": ["color=red"]}')
     concepts, first, num_lines, num_distinct = Rows(names), dict[str, Any](), 0, 0
@@ -274,7 +274,7 @@ def meanings_in(path: Path, names: Iterable[str], num_messages: int) -> dict[str
     places = [np.zeros(0, np.int32)]
 
     def place_of(line: bytes) -> int:
-        """The number of a line among the different ones."""
+        """Index of a line among the distinct lines."""
         place = known.get(line)
         if place is None:
             distinct.append(_meaning_line(decode(line), first))
@@ -303,7 +303,7 @@ def meanings_in(path: Path, names: Iterable[str], num_messages: int) -> dict[str
         values, limits = np.concatenate(meanings), np.iinfo(np.int32)
         is_whole = values.dtype == np.int64
         if is_whole and limits.min <= values.min(initial=0) and values.max(initial=0) <= limits.max:
-            values = values.astype(np.int32)  # half of the memory
+            values = values.astype(np.int32)  # needs half of the memory
         fields["meanings"] = values.take(places_of_rows, axis=0)
     if "concepts" in first:
         fields |= {"concepts": concepts.ragged().take(places_of_rows), "concept_names": tuple(concepts.names)}
@@ -316,7 +316,7 @@ def _require_lines(path: Path, expected: int, got: int) -> None:
 
 
 def _meaning_line(values: list[Any], first: dict[str, Any]) -> dict[str, Any]:
-    """Check a line of `meanings.jsonl`; `first` is the first valid line (empty before it, then filled)."""
+    """Check a line of `meanings.jsonl`; `first` is the first valid line, or an empty mapping to be filled with it."""
     match values:
         case [dict(line)] if line and line.keys() <= {"meaning", "concepts"}:
             meaning, concepts = line.get("meaning", []), line.get("concepts", [])
@@ -336,7 +336,7 @@ def _meaning_line(values: list[Any], first: dict[str, Any]) -> dict[str, Any]:
 
 
 def column_files(names: Iterable[str]) -> dict[str, str]:
-    """The file of each column: `split.jsonl`; of a name that is no good one for a file, `column_3.jsonl`."""
+    """File of each column: `split.jsonl`; `column_3.jsonl` if the column's name can't be a file name."""
     return {
         name: f"{name}.jsonl"
         if _NAME.fullmatch(name) and name not in OTHER_FILES and not name.startswith("column_")
@@ -346,7 +346,7 @@ def column_files(names: Iterable[str]) -> dict[str, str]:
 
 
 def columns_in(hashes: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, str]:
-    """Files by column, among those whose checksums metadata has; `named` has the names of numbered files."""
+    """Files of columns among the files with checksums; `named` has the column names of numbered files."""
     found = {}
     for file in hashes:
         name = file.removesuffix(".jsonl")
@@ -358,13 +358,13 @@ def columns_in(hashes: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str,
 
 
 def column_lines(values: NDArray[Any]) -> Iterator[bytes]:
-    """The values of a column as JSON lines."""
+    """Yield the values of a column as JSON lines."""
     yield b"".join(encode(value) for value in values.tolist())
 
 
 def read_column(path: Path, num_messages: int) -> NDArray[Any]:
-    """Read a column, a JSON value a line; `CorpusError` if there are not as many as messages."""
-    errors = ErrorList(path.name, 'one JSON value a line, such as "train"')
+    """Read a column, one JSON value per line; `CorpusError` if the number of lines differs from `num_messages`."""
+    errors = ErrorList(path.name, 'one JSON value per line, such as "train"')
     values: list[Any] = []
 
     def value_of(line: bytes) -> Any:

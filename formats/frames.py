@@ -1,4 +1,4 @@
-"""Reads frames as tables: of pandas, polars, Arrow and Hugging Face, Parquet and Arrow files, and columns in Python."""
+"""Read data frames as tables: pandas, polars, Arrow, Hugging Face, Parquet and Arrow files, and Python mappings."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ FOLDER_CONTENTS = "corpus.jsonl, Parquet file or saved dataset"
 
 
 def _named(columns: Mapping[str, Cells], **about: Any) -> RawTable:
-    """The table of columns, of which some may say their role: `rt:kept`."""
+    """Make a table of columns whose names may declare roles: `rt:kept`."""
     headers = {name: split_header(name) for name in columns}
     if len({name for name, _ in headers.values()}) < len(headers):
         headers = {name: (name, None) for name in columns}
@@ -28,7 +28,7 @@ def _named(columns: Mapping[str, Cells], **about: Any) -> RawTable:
 
 
 def is_table_folder(path: Path) -> bool:
-    """Whether a folder holds Parquet files, or a saved data set."""
+    """Whether a folder has Parquet files, or a saved data set."""
     return any(any(path.glob(pattern)) for pattern in ("*.parquet", "data*.arrow", "dataset_dict.json"))
 
 
@@ -49,25 +49,25 @@ def read_arrow_table(path: Path, name: str) -> RawTable:
         path = splits[0]
     files = [path] if path.is_file() else [*sorted(path.glob("*.parquet")), *sorted(path.glob("data*.arrow"))]
     if not files:
-        raise CorpusError(f"{name}: no {FOLDER_CONTENTS} in it")
+        raise CorpusError(f"{name}: the folder has no {FOLDER_CONTENTS}")
     try:
         return _of_arrow(pyarrow.concat_tables(map(read_parquet, files)), name)
     except ConfigError as error:
         raise CorpusError(str(error)) from None
     except (pyarrow.ArrowException, UnicodeDecodeError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # pyarrow's own have no number
+        if isinstance(error, OSError) and error.errno is not None:  # pyarrow's own errors have no errno
             raise
         raise CorpusError(f"{name}: cannot be read as a table: {shorten(str(error))}") from None
 
 
 def _of_arrow(table: Any, name: str) -> RawTable:
-    """An Arrow table; classes that `datasets` wrote as numbers (`ClassLabel`) have their names."""
+    """Convert an Arrow table; class numbers of `datasets` (`ClassLabel`) are replaced by their names."""
     if not len(table):
         raise CorpusError(f"{name}: empty table, expected one message per row")
     try:
         told = json.loads((table.schema.metadata or {}).get(b"huggingface", b"{}"))
         classes = {each: kind["names"] for each, kind in told["info"]["features"].items() if "names" in kind}
-    except (ValueError, KeyError, TypeError, AttributeError):  # whatever another program wrote there
+    except (ValueError, KeyError, TypeError, AttributeError):  # metadata of another program
         classes = {}
     columns: dict[str, Cells] = {}
     for each, column in zip(table.column_names, table.columns, strict=True):
@@ -93,7 +93,7 @@ def _with_names(cells: list[Any], names: Sequence[str] | None) -> list[Any]:
 
 
 def _plain_lists(column: Any) -> Ragged | None:
-    """A column of lists of symbol ids; None if any value is none."""
+    """Convert a column of lists of symbol ids; None if any value is missing or not an id."""
     from pyarrow import compute, null, types
 
     kind = getattr(column.type, "value_type", null())
@@ -111,17 +111,17 @@ def _plain_lists(column: Any) -> Ragged | None:
 
 
 def is_frame(source: Any) -> bool:
-    """Whether a Python value is one that `read_frame` takes."""
+    """Whether `read_frame` accepts a Python value."""
     is_records = isinstance(source, list) and bool(source) and all(isinstance(row, Mapping) for row in source)
     has_columns = hasattr(source, "columns") or hasattr(source, "column_names")
     return is_records or isinstance(source, Mapping) or (has_columns and hasattr(source, "__len__"))
 
 
 def read_frame(frame: Any) -> RawTable:
-    """The table of a frame of pandas, polars, Arrow or Hugging Face, of a mapping of columns, or of a list of records.
+    """Read a data frame of pandas, polars, Arrow or Hugging Face, a mapping of columns, or a list of records.
 
     Raises:
-        CorpusError: If it has no rows, or columns of different lengths.
+        CorpusError: If there are no rows, or columns have different lengths.
     """
     kind = f"{type(frame).__module__.partition('.')[0]} {type(frame).__name__}"
     names: list[Any]
@@ -151,17 +151,17 @@ def read_frame(frame: Any) -> RawTable:
     lengths = sorted({len(each) for each in cells})
     if len(lengths) != 1 or lengths == [0]:
         got = " and ".join(map(str, lengths)) or "no"
-        raise CorpusError(f"the frame: expected columns with a cell a row, got {got} cells")
+        raise CorpusError(f"the frame: expected columns of the same length, got {got} cells")
     columns = dict(zip(texts, cells, strict=True))
     return _named(columns, source="the frame", about=kind, rows=range(lengths[0]))
 
 
 def read_parquet(file: Path) -> Any:
-    """The table of a Parquet, Arrow or Feather file, or of one with an Arrow stream, as those of a saved data set.
+    """Read a Parquet, Arrow or Feather file, or an Arrow stream, which saved data sets contain.
 
     Raises:
-        ConfigError: If it takes more memory than is allowed, or columns have the same name.
-        OSError, pyarrow.ArrowException: If it can't be read, or is damaged.
+        ConfigError: If reading needs more memory than is allowed, or columns have the same name.
+        OSError, pyarrow.ArrowException: If the file can't be read, or is damaged.
     """
     import pyarrow
 
@@ -171,8 +171,8 @@ def read_parquet(file: Path) -> Any:
         from pyarrow import parquet
 
         with parquet.ParquetFile(file) as reader:
-            # 8 bytes a value, as a million equal ones take some bytes in a file; of the footer no more than this: where
-            # it is damaged, pyarrow ends the process as it reads of single columns.
+            # 8 bytes per value, since a million equal values take few bytes in a file. No more of the footer is read:
+            # if it is damaged, pyarrow crashes when it reads single columns.
             require_memory(8 * reader.metadata.num_rows * reader.metadata.num_columns, file)
             return _checked(reader.iter_batches(4096), reader.schema_arrow, file)
     memory = pyarrow.memory_map(str(file))
@@ -181,7 +181,7 @@ def read_parquet(file: Path) -> Any:
         is_file = start == b"ARROW1"
         batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
         table = _checked(batches, reader.schema, file)
-    # Places of values may lie outside of the file, and reading there may end the process.
+    # Offsets in a damaged file may point outside of it, and reading there may crash the process.
     table.validate(full=True)
     return table
 
@@ -191,8 +191,8 @@ def _checked(batches: Any, schema: Any, file: Path) -> Any:
 
     names = list(schema.names)
     if twice := next((name for name in names if names.count(name) > 1), None):
-        got = f"got several that are called {shown(twice)}"
-        raise ConfigError(f"{file}: expected a name for each column, {got}")
+        got = f"got several columns {shown(twice)}"
+        raise ConfigError(f"{file}: expected distinct names of columns, {got}")
     allowed, size, found = max_memory(), 0, []
     for batch in batches:
         size += batch.nbytes

@@ -1,4 +1,4 @@
-"""Reads JSON as tables: a message or a record a line, one document, or several that are printed over many lines."""
+"""Read JSON as tables: one message or record per line, or one or several documents over many lines."""
 
 import struct
 import zipfile
@@ -33,10 +33,10 @@ from ecsuite.runtime.memory import require_memory
 
 Row = dict[str, Any]
 SAMPLE = 200
-"""Lines by which the form is chosen."""
+"""Number of lines from which the form is inferred."""
 
 _BLOCK = 1 << 18
-"""Bytes that are parsed at once; the working memory fits the second-level cache."""
+"""Number of bytes parsed at a time; the working memory fits the second-level cache."""
 _DIGIT, _OPEN, _CLOSE, _COMMA, _SPACE, _NEWLINE = (1 << bit for bit in range(6))
 _BITS = {b"0123456789": _DIGIT, b"[": _OPEN, b"]": _CLOSE, b",": _COMMA, b" ": _SPACE, b"\n": _NEWLINE}
 """The bit of each byte of plain lines."""
@@ -48,7 +48,7 @@ _BITS_AFTER = {
     b" ": _DIGIT,
     b"\n": _OPEN,
 }
-"""The bits of the bytes that may follow each of them."""
+"""Bits of the bytes that may follow, by bit of a byte."""
 _CLASS, _FOLLOWERS = (
     bytes(sum(value for some, value in bits.items() if byte in some) for byte in range(256))
     for bits in (_BITS, _BITS_AFTER)
@@ -57,10 +57,10 @@ _CLASS, _FOLLOWERS = (
 
 
 class JsonForm(NamedTuple):
-    """A form of the values of a line, or of an item of a list."""
+    """Form of a line's JSON values, or of an item of a list."""
 
     parse: Callable[[list[Any]], Row]
-    """Makes a row of them, or raises `LineError`."""
+    """Function that converts the values to a row, or raises `LineError`."""
     expected: str
     """Description of valid values, for messages."""
     about: str
@@ -68,7 +68,7 @@ class JsonForm(NamedTuple):
 
 
 def ints(values: list[Any]) -> Row:
-    """`[4, 7, 0]`."""
+    """Parse `[4, 7, 0]`."""
     match values:
         case [list(symbols)]:
             return {"message": ids_of(without_padding(symbols))}
@@ -99,7 +99,7 @@ def _cbm(values: list[Any]) -> Row:
 
 
 def _csar(values: list[Any]) -> Row:
-    """`[4, 7], ["red"]`, or both in one list; the message may be a text, as `["green hat", ["green"]]`."""
+    """Parse `[4, 7], ["red"]`, or both in one list; the message may be a text, as in `["green hat", ["green"]]`."""
     match values:
         case [[list() | str() as message, list(concepts)]] if _are(concepts, str):
             pass
@@ -132,15 +132,15 @@ FORMS = {
     "tokens": JsonForm(_tokens, "a list of strings", "jsonl of lists of strings"),
     "records": JsonForm(_record, RECORD, "jsonl of records"),
 }
-"""The forms; a line has the first that it fits."""
+"""Forms by name; the first form that fits is used."""
 
 
 def read_json_table(file: Path, name: str) -> RawTable:
-    """Read JSON, perhaps packed, as a table: lines, one document, or several documents.
+    """Read plain or compressed JSON as a table: lines, one document, or several documents.
 
     Raises:
-        ConfigError: If it takes more memory than is allowed.
-        CorpusError: If lines are not valid, or there are none; the message names the first.
+        ConfigError: If reading needs more memory than is allowed.
+        CorpusError: If lines are not valid, or there are none; the message names the first invalid line.
     """
     blocks = chunks(file, name)
     first, following = next(blocks), next(blocks, None)
@@ -159,7 +159,7 @@ def read_json_table(file: Path, name: str) -> RawTable:
         if block is None:
             break
         start, content = block
-        content = content.rstrip() + b"\n" if after is None else content  # without empty lines at the end
+        content = content.rstrip() + b"\n" if after is None else content  # removes empty lines at the end
         if kind.parse is ints and (plain := parse_plain(content)) is not None:
             messages.arrays.append(plain)
             continue
@@ -179,7 +179,7 @@ def read_json_table(file: Path, name: str) -> RawTable:
 
 
 def read_packed_log(file: Path, name: str) -> RawTable:
-    """Read a log of Inspect in its packed form, a zip archive with a JSON file a sample, as its JSON form."""
+    """Read a log of Inspect in its `.eval` form: a zip archive with one JSON file per sample."""
     try:
         with zipfile.ZipFile(file) as archive:
             members = [each for each in archive.infolist() if each.filename.startswith("samples/")]
@@ -194,14 +194,14 @@ def read_packed_log(file: Path, name: str) -> RawTable:
         raise CorpusError(f"{name}: can't be unpacked: {error!s:.120}") from None
     *samples, header = (documents(text, name)[:1] for text in texts)
     if not samples or not header or not isinstance(header[0], dict):
-        raise CorpusError(f"{name}: no samples in it, expected a log of Inspect")
+        raise CorpusError(f"{name}: the archive has no samples, expected a log of Inspect")
     log = {**header[0], "samples": [sample for each in samples for sample in each]}
     return _table(name, "a packed log of Inspect", "item", [log])
 
 
 def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: Path) -> bytes:
-    """The content of a member, which may be packed with Zstandard, for which `zipfile` has no reader."""
-    if member.compress_type != 93:  # Zstandard's number
+    """Read a member of a zip archive; Zstandard is decompressed here, since `zipfile` does not support it."""
+    if member.compress_type != 93:  # compression type of Zstandard
         return archive.read(member)
     import pyarrow
 
@@ -211,17 +211,17 @@ def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: Path) -> 
         packed = pyarrow.BufferReader(opened.read(member.compress_size))
     content = bytes(pyarrow.CompressedInputStream(packed, "zstd").read(member.file_size))
     if zlib.crc32(content) != member.CRC:
-        raise zipfile.BadZipFile(f"{member.filename} has another checksum")
+        raise zipfile.BadZipFile(f"{member.filename} does not match its checksum")
     return content
 
 
 def begins_document(line: bytes) -> bool:
-    """Whether a line that is no JSON value begins one of several lines: it ends between values."""
+    """Whether a line is the beginning of a JSON document over several lines: it ends between values."""
     return line.strip()[:1] in (b"[", b"{") and line.strip()[-1:] in (b"[", b"{", b",")
 
 
 def _document(lines: Sequence[bytes], file: Path, name: str, *, is_all: bool) -> RawTable | None:
-    """The table of a document, or of several, that are not a message or record a line; None if they are that."""
+    """Read lines as one or several documents; None if each line is a message or record of its own."""
     filled = [line for line in lines if line.strip()]
     if is_all and len(filled) == 1:
         try:
@@ -246,7 +246,7 @@ def _document(lines: Sequence[bytes], file: Path, name: str, *, is_all: bool) ->
     except CorpusError:
         if lines[0].strip() in (b"[", b"{", b"[{", b"[["):
             raise
-        return None  # its first line has content: what is wrong is a line
+        return None  # the first line is complete: the error is in a line
 
 
 def _of_documents(file: Path, name: str) -> RawTable:
@@ -257,7 +257,7 @@ def _of_documents(file: Path, name: str) -> RawTable:
 
 
 def _of_mapping(value: Any, name: str) -> RawTable | None:
-    """Columns as pandas writes them (`DataFrame.to_json`), or rows, beside other keys; None if it is a record."""
+    """Read columns as written by pandas (`DataFrame.to_json`), or rows among other keys; None for a record."""
     if not isinstance(value, dict) or not value:
         return None
     whole = _table(name, "JSON of records", "item", [value])
@@ -282,7 +282,7 @@ def _of_mapping(value: Any, name: str) -> RawTable | None:
 
 
 def _of_columns(value: Row, name: str) -> RawTable | None:
-    """A mapping of columns: lists of one length, of which one, that is called so if any is, is of messages."""
+    """Read a mapping of columns, that is, lists of equal length with one column of messages; None if it is not one."""
     if not _are(list(value.values()), list) or len({*map(len, value.values())}) != 1:
         return None
     named = [cells for key, cells in value.items() if plain_name(key) in MESSAGE_NAMES] or value.values()
@@ -312,11 +312,11 @@ def _of_items(items: Sequence[Any], name: str) -> RawTable:
 
 
 def parse_plain(lines: bytes) -> Arrays | None:
-    """Symbols, shape (num_symbols,), and message lengths, shape (num_messages,), of lines like `[1, 2, 3]`.
+    """Parse lines like `[1, 2, 3]`: symbols, (num_symbols,), and message lengths, (num_messages,).
 
-    None if any byte differs from this form; the JSON parser then reads the block. Apart from leading zeros and the size
-    of numbers, pairs of adjacent bytes suffice to check the syntax. So the text can be split into blocks after any
-    comma, even inside a long line.
+    Returns None if any byte differs from this form; the JSON parser then reads the block. Apart from leading zeros and
+    the size of numbers, pairs of adjacent bytes suffice to check the syntax, so that the text can be split into blocks
+    after any comma, even inside a long line.
     """
     text = b"\n" + lines
     start, last, num_values = 0, len(text) - 1, 0
@@ -368,7 +368,7 @@ def _table(name: str, about: str, unit: str, rows: Sequence[Row]) -> RawTable:
 
 
 def _parallel(source: str, columns: Mapping[str, Any]) -> ReadingQuestion | None:
-    """The question whether lists that are as long as each other in all rows have a message an item, or a symbol."""
+    """Make the question whether items of lists, whose lengths agree in all rows, are messages or symbols."""
     lists = {name: cells for name, cells in columns.items() if _are(cells, list)}
     message = next((name for name in lists if plain_name(name) in MESSAGE_NAMES), None)
     are_parallel = all(len({*map(len, row)}) == 1 for row in zip(*lists.values(), strict=True))
@@ -377,16 +377,16 @@ def _parallel(source: str, columns: Mapping[str, Any]) -> ReadingQuestion | None
     items = [item for cell in lists[message] for item in cell]
     if not any(isinstance(item, list) or (isinstance(item, str) and " " in item) for item in items):
         return None
-    same = f"{', '.join(map(shorten, lists))} have as many items in each row"
+    same = f"{', '.join(map(shorten, lists))} have the same number of items in each row"
     readings = [
         ({"layout": f"rows:{','.join(lists)}"}, f"{len(items)} messages such as {show(items[0])}"),
         ({"split": "spaces"}, f"{len(lists[message])} messages such as {show(lists[message][0])}"),
     ]
-    return ReadingQuestion(source, f"{same}: is one of {message} a message, or a symbol?", readings)
+    return ReadingQuestion(source, f"{same}: is an item of {message} a message, or a symbol?", readings)
 
 
 def _form_of_values(sample: Sequence[list[Any]]) -> str:
-    """The form that most lines have; pairs of texts are CBM's only with dots in them."""
+    """The form of most lines; pairs of strings are CBM's form only if they contain dots."""
     pairs = [values[0] for values in sample if _is(_cbm, values)]
     are_pairs = all(_is(_cbm, values) for values in sample if _is(_tokens, values))
     are_pairs = are_pairs and any("." in text for pair in pairs for text in pair)
@@ -415,8 +415,8 @@ def _is(parse: Callable[[list[Any]], Row], values: list[Any]) -> bool:
 
 
 def is_tokens(rows: Sequence[Sequence[Any]]) -> bool:
-    """Whether lists of texts, one a line, are read as messages, and not as pairs."""
-    starts = range(0, len(rows), SAMPLE)  # of files of some of them, too
+    """Whether lists of strings, one per line, are read as messages instead of pairs."""
+    starts = range(0, len(rows), SAMPLE)  # so that each part of the file is read in the same way
     samples = ([[list(row)] for row in rows[start : start + SAMPLE] if row] for start in starts)
     forms = {*map(_form_of_values, samples)}
     return bool(rows) and forms <= {"tokens", "ints"} and any(rows[:SAMPLE])

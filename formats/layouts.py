@@ -1,7 +1,7 @@
-"""Layouts: how programs write their files, declared in YAML, and what they make of a table of such a file.
+"""Layouts: descriptions in YAML of the files that programs write, and their application to tables.
 
-A layout says by what a file is recognised for sure, which rows are trials, and which columns are what. Shipped ones are
-in `configs/layouts`; users name their own (`--layout lab.yaml`), or put `corpus.yaml` beside their file.
+A layout defines how a file is recognised, which rows are trials, and which roles columns have. Shipped layouts are in
+`configs/layouts`; users name their own layout (`--layout lab.yaml`), or put `corpus.yaml` next to their file.
 """
 
 import re
@@ -28,56 +28,56 @@ from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion, lo
 from ecsuite.runtime.printable import printable
 
 Numeric = Literal["auto", "values", "features"]
-"""Numbers that were meant are values of attributes, or features; auto: whole numbers are values."""
+"""Whether numbers in meanings are values of attributes or features; auto: integers are values."""
 Missing = Literal["auto", "keep", "leave", "value"]
 """Treatment of rows without a value of an attribute."""
 LINE, ROWS, WIDE = "line:", "rows:", "wide:"
-"""How a layout in one line begins: an expression whose groups are columns, names of columns of lists, or `wide`."""
+"""Prefixes of one-line layouts: an expression whose groups are columns, names of columns of lists, or `wide`."""
 BESIDE = "corpus.yaml"
-"""The layout of the files of its folder."""
+"""File name of the layout of a folder's files."""
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The form of a program's files."""
 
     about: str = ""
-    """A line about it."""
+    """A one-line description."""
     program: str = ""
-    """The program whose export is in the tests, with its version, or where the form is documented."""
+    """The program and version whose export is in the tests, or a reference to the format's documentation."""
     layout: str | None = None
-    """Another layout, of which this one says what differs."""
+    """Name of a base layout, which this layout extends."""
     files: tuple[str, ...] = ()
-    """Names of the files that have it, such as `*.csv`; empty: any name."""
+    """Patterns of file names, such as `*.csv`; empty: any name."""
     has: tuple[str, ...] = ()
-    """Columns, or keys such as `turns.*.*.action`, by which it is recognised: all are there."""
+    """Columns, or keys such as `turns.*.*.action`, that a file needs to be recognised."""
     line: str = ""
     """A regular expression that all lines of a text match; its named groups are columns."""
     header_rows: Annotated[int, msgspec.Meta(ge=1, le=9)] = 1
-    """Rows of a table above its trials; the first has the names of the columns."""
+    """Number of rows above the trials; the first row has the names of the columns."""
     wide: str = ""
-    """A regular expression of columns with a part a row; its group `column` is the name, others are columns."""
+    """A regular expression for columns that become rows; its group `column` is the name, other groups are columns."""
     rows: tuple[str, ...] = ()
-    """Columns whose cells are lists, or mappings, with a row an item; several are parallel."""
+    """Columns whose cells are lists or mappings with one row per item; several columns are parallel."""
     items: tuple[str, ...] = ()
-    """Names of the values of an item of `rows` that is a list, in their order."""
+    """Names of the values if an item of `rows` is a list, in their order."""
     copies: bool = False
-    """Whether an item of `rows` that equals the one before it is a copy of it, for another listener."""
+    """Whether an item of `rows` that equals the previous item is a copy for another listener."""
     unwrap: bool = False
-    """Whether a mapping with one key that begins with `$` is its value."""
+    """Whether a mapping with a single key that begins with `$` is replaced by its value."""
     none: tuple[str, ...] = ()
-    """Texts that stand for no value."""
+    """Texts that mark missing values."""
     below: tuple[str, ...] = ()
-    """Columns, or patterns, whose empty cells have the value above."""
+    """Columns, or patterns, whose empty cells repeat the value above."""
     where: tuple[str, ...] = ()
-    """Which rows are trials, as `--where` says it."""
+    """Conditions on rows that are trials, in the syntax of `--where`."""
     once: Mapping[str, tuple[str, ...]] = {}
-    """Columns that name a signal whose rows stand several times, by the column of messages: the first row is read."""
+    """Columns that identify a signal, by column of messages: only the first row of each signal is read."""
     columns: Mapping[str, str] = {}
-    """Roles by name, or pattern, of a column; the first that fits counts."""
+    """Roles by name, or pattern, of a column; the first match counts."""
     attributes: tuple[str, ...] = ()
-    """The only columns that were meant."""
+    """The columns that are attributes of the meaning."""
     leave: tuple[str, ...] = ()
-    """Symbols that are no part of messages, such as the boundary of words."""
+    """Symbols to remove from messages, such as word boundaries."""
     split: str = "auto"
     eos: str = "auto"
     numeric: Numeric = "auto"
@@ -85,7 +85,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def layout_at(file: Path) -> Layout:
-    """The layout of a user's file; `ConfigError` with the key if it is none, or extends one that there is not."""
+    """Read a layout file; `ConfigError` if a key is not valid, or the base layout does not exist."""
     try:
         tree = parse_yaml(read_text(file), str(file))
     except OSError as error:
@@ -120,10 +120,10 @@ def shipped_layouts() -> dict[str, Layout]:
 
 
 def named_layout(name: str) -> Layout:
-    """The layout that a user names: a shipped one, a file that ends in .yaml, or one line.
+    """Read the layout that a user names: a shipped layout, a .yaml file, or a one-line layout.
 
-    `line:` begins an expression of lines, `wide:` one of columns with a part a row, `rows:` the names of columns with a
-    row an item; `*` is a row itself.
+    `line:` is followed by a regular expression for lines, `wide:` by a regular expression for columns that become rows,
+    `rows:` by names of columns with one row per item; `*` is the row itself.
     """
     for start in (LINE, WIDE):
         if name.startswith(start):
@@ -137,7 +137,7 @@ def named_layout(name: str) -> Layout:
 
 
 def layout_beside(path: Path) -> Layout | None:
-    """The layout that `corpus.yaml` beside a file says; None if there is none, or it is of other files."""
+    """The layout in `corpus.yaml` next to a file; None if there is none, or it is for other files."""
     file = path / BESIDE if path.is_dir() else path.with_name(BESIDE)
     if not file.is_file():
         return None
@@ -146,7 +146,7 @@ def layout_beside(path: Path) -> Layout | None:
 
 
 def recognised(table: RawTable) -> str | None:
-    """The name of the shipped layout that a table has for sure; None if it has none."""
+    """Name of the shipped layout whose required columns a table has; None if there is none."""
     for name, each in shipped_layouts().items():
         if each.has and not each.line and _fits(table.source, each) and _lacking(table, each) is None:
             return name
@@ -169,7 +169,7 @@ def _lacking(table: RawTable, layout: Layout) -> str | None:
 
 
 def _at(cell: Any, path: Sequence[str]) -> Iterator[Any]:
-    """The values at a path of keys in a cell; `*` is any item of a list."""
+    """Yield the values at a path of keys in a cell; `*` matches any item of a list."""
     if not path:
         yield cell
     elif path[0] == "*" and isinstance(cell, list):
@@ -180,9 +180,9 @@ def _at(cell: Any, path: Sequence[str]) -> Iterator[Any]:
 
 
 def table_of_lines(lines: Sequence[str], name: str, layout: str | None) -> RawTable | None:
-    """The table of a text whose lines all match the expression of a layout; None if there is none such.
+    """Parse a text with a layout whose regular expression matches all lines; None if no layout matches.
 
-    Raises `CorpusError` with the first line if the layout that is asked for does not fit.
+    Raises `CorpusError` with the first other line if the named layout does not match.
     """
     asked = {layout: named_layout(layout)} if layout is not None else shipped_layouts()
     filled = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
@@ -207,14 +207,14 @@ def table_of_lines(lines: Sequence[str], name: str, layout: str | None) -> RawTa
 
 
 def laid_out(table: RawTable, layout: Layout, name: str, *, chooses: bool, is_own: bool) -> RawTable:
-    """The trials of a table by a layout, with the roles of their columns.
+    """Select the trials of a table by a layout, and set the roles of their columns.
 
     Args:
         table: The content of the file.
         layout: The layout.
-        name: What messages call it.
-        chooses: Whether the layout says which rows are trials; otherwise the user does.
-        is_own: Whether a user wrote it, whose columns must be there.
+        name: Name of the layout in messages.
+        chooses: Whether the layout selects the rows; otherwise the user does.
+        is_own: Whether the user wrote the layout; its columns must then exist.
     """
     if (lacking := _lacking(table, layout)) is not None:
         raise CorpusError(f"{table.source}: layout {name} does not fit: no column {lacking}")
@@ -265,7 +265,7 @@ def _plain(cell: Any, layout: Layout) -> Any:
 
 
 def _lengthened(table: RawTable, pattern: re.Pattern[str]) -> RawTable:
-    """A table with a row for each part of a row: `naming.1.player.color` is a column of round 1."""
+    """Convert a wide table to a long one: `naming.1.player.color` is a column of round 1."""
     parts: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
     others = [name for name in table.columns if not pattern.fullmatch(name)]
     for name in table.columns:
@@ -287,10 +287,11 @@ def _lengthened(table: RawTable, pattern: re.Pattern[str]) -> RawTable:
 def unfolded(
     table: RawTable, names: Sequence[str], parts: Sequence[str] = (), *, has_copies: bool = False
 ) -> RawTable:
-    """A table with a row for each item of the lists, or of the mapping, in cells of some columns.
+    """Make one row for each item of the lists or mappings in the cells of some columns.
 
-    Mappings in a list have their keys as columns; of a mapping, `key` and `value` are; the number of an item is `turn`.
-    `parts` are the columns of items that are lists; of equal items in a row only the first is a row with `has_copies`.
+    The keys of a mapping in a list become columns; a mapping as a cell becomes the columns `key` and `value`; `turn` is
+    the number of the item. `parts` names the columns of items that are lists; with `has_copies`, repeated items are
+    dropped.
     """
     found, rows = list[dict[str, Any]](), []
     paths = [[] if name == "*" else name.split(".") for name in names]
@@ -340,7 +341,7 @@ def _items(
 
 
 def first_rows(table: RawTable, layout: Layout, message: str) -> RawTable:
-    """The rows with a message, each signal once."""
+    """Select the rows with a message, each signal once."""
     cells = table.columns[message]
     places = [place for place in range(len(table.rows)) if not is_missing(cells[place])]
     for names in (names for pattern, names in layout.once.items() if fnmatchcase(message, pattern)):
@@ -353,7 +354,7 @@ def first_rows(table: RawTable, layout: Layout, message: str) -> RawTable:
 
 
 def proposal(corpus: Corpus, words: Any, name: str, asked: Sequence[ReadingQuestion]) -> str:
-    """The layout by which a `Reading` read a file, as YAML to edit, with the questions that were asked."""
+    """Write the layout that a file was read with as YAML to edit; answered questions become comments."""
     names = ("where", "attributes", "split", "eos", "numeric", "missing")
     own = {each: getattr(words, each) for each in names}
     told = {"layout": corpus.metadata.get("layout"), "columns": corpus.metadata.get("roles", {})}

@@ -1,4 +1,4 @@
-"""Meanings in the columns of a table: values of attributes, also one-hot, features, and meanings without names."""
+"""Read meanings from the columns of a table: values of attributes, also one-hot, features, and unnamed meanings."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -22,13 +22,14 @@ from ecsuite.runtime.ragged import Ragged
 def parts_of(
     table: RawTable, roles: Mapping[str, str], *, said: Collection[str] = (), numeric: Numeric = "auto"
 ) -> tuple[dict[str, list[Any]], dict[str, list[Any]], list[Any] | None]:
-    """Values by named attribute, numbers by feature, and meanings without names: lists of equal kind.
+    """Split meanings into values by attribute, numbers by feature, and lists of unnamed values.
 
-    Mappings are attributes by their keys, `left.color`; lists beside other columns are numbered, `size.0`. Columns
-    whose roles the user (`said`) or the file says are attributes of their own, and the file's numbers stay as they are.
+    Keys of mappings become attributes, `left.color`; items of lists next to other columns are numbered, `size.0`.
+    Columns whose role the user (`said`) or the file declares are separate attributes, and the file's numbers stay
+    unchanged.
 
     Raises:
-        CorpusError: If a value can't be read, or two columns have one name; one line with the place.
+        CorpusError: If a value can't be read, or two columns have the same name; one line with the position.
     """
     meaning = [name for name, role in roles.items() if role == "meaning"]
     named = [name for name, role in roles.items() if role in ("attribute", "feature")]
@@ -46,8 +47,8 @@ def parts_of(
         if read is not None:
             numbers = [len({*column}) for column in zip(*filter(None, read), strict=True)]
             table.note(
-                f"meanings are one-hot: the values of {len(numbers)} attributes, of which there are "
-                f"{', '.join(map(str, numbers))} (--numeric features takes the numbers)"
+                f"meanings are one-hot: {len(numbers)} attributes with {', '.join(map(str, numbers))} values "
+                "(--numeric features takes the numbers)"
             )
             bare = list(read)
     attributes: dict[str, list[Any]] = {}
@@ -77,10 +78,10 @@ def plain_attributes(
     sizes: Sequence[Sequence[int]] = (),
     are_objects: bool = False,
 ) -> dict[str, list[Any]]:
-    """The attributes that are plainly values of what was meant; those without information are left out.
+    """Select the attributes that are certainly part of the meaning; constant attributes are dropped.
 
-    `said` are attributes that the user or the file names as such, and `sizes` numbers of each message, such as those of
-    its symbols. Of objects of a game, numbers are binned, and columns with one value stay.
+    `said` are attributes that the user or the file declares, and `sizes` are numbers per message, such as its length.
+    For objects of a game, numbers are binned, and constant columns stay.
     """
     distinct = {name: len(set(map(repr, cells))) for name, cells in attributes.items()}
     constant = [name for name in attributes if distinct[name] == 1 and name not in said]
@@ -93,11 +94,11 @@ def plain_attributes(
     found = {name: cells for name, cells in attributes.items() if name not in constant}
     rows = list(zip(*(map(repr, cells) for cells in found.values()), strict=True))
     written = found if are_objects else {name: _as_written(table, name, found[name]) for name in found}
-    if set(said) >= found.keys() or len(set(rows)) < 3:  # no score depends on more
+    if set(said) >= found.keys() or len(set(rows)) < 3:  # with fewer meanings, no score depends on them
         return written
     reasons = {name: _why_odd(table, name, found, distinct, sizes) for name in found if name not in said}
     odd = {name: why for name, why in reasons.items() if why}
-    if are_objects:  # whose numbers are sorted into bins
+    if are_objects:  # their numbers are binned
         texts = [name for name in odd if are_all(found[name], str)]
         odd = {name: odd[name] for name in texts if not all(map(is_decimal, filter(None, found[name])))}
     plain = [name for name in found if name not in odd]
@@ -106,7 +107,7 @@ def plain_attributes(
         words: list[dict[str, Any]] = [{"attributes": tuple(map(path, names))} for names in (plain, found)]
         if are_objects:
             words = [{"columns": dict.fromkeys(map(path, odd), role)} for role in ("kept", "attribute")]
-        asked = f"which columns were meant: {', '.join(map(printable, plain))}, or more?"
+        asked = f"which columns are part of the meaning: {', '.join(map(printable, plain))}, or more?"
         readings = [(words[0], "the others are stored"), (words[1], "all of them")]
         seen = [f"{printable(name)}: {why}" for name, why in odd.items()]
         raise ReadingQuestion(table.source, asked, readings, seen)
@@ -116,15 +117,15 @@ def plain_attributes(
         for name in numbers
     ):
         asked = f"are the numbers of {', '.join(map(printable, numbers[:4]))} values, or measures?"
-        measures = ({"numeric": "features"}, "measures: near numbers are alike")
-        values = ({"numeric": "values"}, "values: each different number is a value of its own")
+        measures = ({"numeric": "features"}, "measures: close numbers are similar")
+        values = ({"numeric": "values"}, "values: each distinct number is a separate value")
         seen = [f"{printable(name)}: {', '.join(map(str, found[name][:4]))}, ..." for name in numbers]
         raise ReadingQuestion(table.source, asked, [measures, values], seen)
     return written
 
 
 def _path(table: RawTable, name: str) -> str:
-    """The name of an attribute with that of its column, where it is a part of a meaning."""
+    """The full name of an attribute, with the name of its column if it is a part of a meaning."""
     paths = (name, *(f"{column}.{name}" for column in table.columns))
     return next((each for each in paths if table.with_part(each) is not None), name)
 
@@ -140,21 +141,23 @@ def _why_odd(
     if re.fullmatch(r"(?:.*\.)?attribute[ _]?[0-9]*", name):
         return None
     if (role := role_of_name(name)) != "attribute":
-        return f"its name is that of a {role}"
+        return f"its name is usual for the role {role}"
     if name in table.columns and any(
         key.partition(".")[0] in table.columns.keys() - {key} for key in columns
     ):
-        return "beside an object"
+        return "next to an object"
     if any(list(cells) == list(each) for each in sizes):
         return "the length of each message"
     outcomes = [
         key for key, each in columns.items() if {*map(repr, each)} <= {"0", "1", "True", "False", "None"}
     ]
     if name in outcomes and len(outcomes) < len(columns):
-        return f"only {' and '.join(sorted({str(cell) for cell in cells if cell is not None}))}, as an outcome has"
+        return (
+            f"only {' and '.join(sorted({str(cell) for cell in cells if cell is not None}))}, like an outcome"
+        )
     repeating = [key for key in columns if distinct[key] < distinct[name]]
     if distinct[name] == len(cells) and repeating:
-        return "another value in each row"
+        return "a different value in each row"
     if len(repeating) < 2 or not are_all(cells, str):
         return None
     if any(len(set(zip(cells, map(repr, columns[key]), strict=True))) > distinct[name] for key in repeating):
@@ -165,7 +168,7 @@ def _why_odd(
 
 
 def _as_written(table: RawTable, name: str, cells: list[Any]) -> list[Any]:
-    """The values of an attribute; of decimals their texts, as `1.1` and `1.10` may be two sections."""
+    """The values of an attribute; decimals as texts, since `1.1` and `1.10` may be two sections."""
     own = table.columns.get(name)
     if own is None or isinstance(own, Ragged) or not any(isinstance(cell, float) for cell in cells):
         return cells
@@ -187,7 +190,7 @@ def _expanded(table: RawTable, name: str, cells: Sequence[Any], prefix: str) -> 
 
 
 def leaves(value: Any, prefix: str) -> dict[str, Any]:
-    """The leaves of a mapping or a list by their names: `left.color`, `size.0`."""
+    """Flatten a mapping or a list to leaves by name: `left.color`, `size.0`."""
     if value is None:
         return {}
     items = value.items() if isinstance(value, dict) else enumerate(value)
@@ -201,7 +204,7 @@ def leaves(value: Any, prefix: str) -> dict[str, Any]:
 
 
 def flat(cell: Any) -> Any:
-    """A meaning without names as a list of values; None if one is missing."""
+    """Convert an unnamed meaning to a list of values; None if a value is missing."""
     if cell is None:
         return None
     if not isinstance(cell, list):
@@ -217,7 +220,7 @@ WORDS_FOR_NONE = {"NA", "N/A", "#N/A", "<NA>", "nan", "NaN", "None", "null", "NU
 
 
 def note_words_for_none(table: RawTable, roles: Mapping[str, str]) -> None:
-    """Say where a message, or a value of what was meant, is a word that programs write where there is none."""
+    """Note messages and meaning values that are words which programs write for missing values."""
     for name, role in roles.items():
         cells = table.columns[name]
         if role not in ("message", "attribute") or isinstance(cells, Ragged):
@@ -228,23 +231,23 @@ def note_words_for_none(table: RawTable, roles: Mapping[str, str]) -> None:
         if found:
             word, what = cells[found[0]], "a message" if role == "message" else "a value"
             where = f"{table.place(found[0], name)}{more(found, ' and')}"
-            table.notes.append(f"{where}: {word} is {what} like others; an empty cell is none")
+            table.notes.append(f"{where}: {word} counts as {what}; leave cells empty for missing values")
 
 
 def is_one_hot(array: NDArray[Any]) -> bool:
-    """Whether of the last dimension one number is 1, and the others are 0."""
+    """Whether the last dimension is one-hot: one 1, all others 0."""
     return bool(((array == 0) | (array == 1)).all() and (array.sum(-1) == 1).all())
 
 
 def one_hot_values(rows: Sequence[Sequence[Any] | None]) -> list[list[int] | None] | None:
-    """The value of each attribute in rows such as `[1, 0, 0, 0, 1]`; None if they are not one-hot.
+    """Decode rows such as `[1, 0, 0, 0, 1]` to values of attributes; None if they are not one-hot.
 
-    Blocks are the shortest that have a 1 in each row; a number that is 0 in all rows belongs to none, and an attribute
-    of one value is left out. Rows without a value stay so.
+    An attribute is the shortest block of positions with exactly one 1 in each row. Positions that are 0 in all rows,
+    and attributes with a single value, are left out. Rows without a value stay None.
     """
     filled = [row for row in rows if row is not None]
     width = len(filled[0]) if filled else 0
-    # Two numbers that exclude each other may be two attributes.
+    # Two positions are ambiguous: they may be two Boolean attributes.
     if width < 3 or any(len(row) != width or not {*row} <= {0, 1} for row in filled):
         return None
     table = np.array(filled, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""`read_corpus`: find out what a file is, read it as a table, and make a corpus of it."""
+"""`read_corpus`: detect the format of a file, read it as a table, and convert it to a corpus."""
 
 import os
 import shlex
@@ -41,9 +41,9 @@ from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
 JSON = (".json", ".jsonl", ".ndjson")
-"""Endings of files of JSON."""
+"""File name endings of JSON."""
 BINARY = (".parquet", ".arrow", ".feather", ".npy", ".npz", ".safetensors")
-"""Endings of files that are no texts."""
+"""File name endings of binary formats."""
 _WORKBOOK = "an Excel workbook: save the sheet as CSV"
 _PICKLE = "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy"
 OTHER: Mapping[str, Sequence[bytes]] = {
@@ -61,9 +61,9 @@ OTHER: Mapping[str, Sequence[bytes]] = {
     "a Feather file of version 1: save it with version 2, or as CSV": (b"FEA1",),
     _PICKLE: (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
 }
-"""Kinds of files that are not read, with their first bytes."""
+"""First bytes of unsupported binary formats, by description."""
 OTHER_ENDINGS = {".yaml": "YAML", ".yml": "YAML", ".toml": "TOML", ".ipynb": "a notebook", ".py": "Python"}
-"""Kinds of texts that are not read, by the endings of their files."""
+"""Unsupported text formats by file name ending."""
 
 
 def read_corpus(
@@ -80,44 +80,44 @@ def read_corpus(
     meanings: Path | str | None = None,
     max_memory: str | None = None,
 ) -> Corpus:
-    """Read a corpus: a folder of ours, a file of messages, a table of any tool, or a frame.
+    """Read a corpus from a corpus folder, a file of messages, a table of any tool, or a data frame.
 
         ec.read_corpus("experiment.csv", columns={"code_string": "message", "rt": "kept"})
         ec.read_corpus(frame)
 
-    What a file is, is found in its content: JSON (a message, a pair or a record a line, one document, or several),
-    tables with commas, semicolons, tabs or bars between cells, texts with a message a line, Parquet, Arrow and
-    Feather, NumPy and safetensors, packed with gzip or xz or not, and pipes. Frames are those of pandas, polars, Arrow
-    and `datasets`, a mapping of columns, or a list of records. `docs/file_formats.md` has all of it.
+    The format is detected from the content: JSON (one message, pair or record per line, or one or several documents),
+    tables with commas, semicolons, tabs or bars between cells, texts with one message per line, Parquet, Arrow and
+    Feather, NumPy and safetensors; files may be compressed with gzip or xz, or be pipes. Frames are data frames of
+    pandas, polars, Arrow and `datasets`, a mapping of columns, or a list of records. See `docs/file_formats.md`.
 
-    EOS is taken from our metadata. Otherwise it is detected by ELCC's rule (`EoS Token Present`): every non-empty
-    message ends in the same symbol, and only that symbol follows its first occurrence, as padding. In addition, the
-    messages without it must not all be equal.
+    EOS is read from the metadata of a corpus folder. Otherwise it is detected by ELCC's rule (`EoS Token Present`):
+    every non-empty message ends in the same symbol, and only that symbol follows its first occurrence, as padding. In
+    addition, the messages without it must not all be equal.
 
     Args:
         source: A path, or a frame.
-        columns: Roles by name of column (`ecsuite.formats.roles.ROLES`), where names and content do not say them.
-            Columns without a header are "1", "2", and so on; parts of object cells are `response.word`.
-        attributes: The only columns that were meant; empty: all that are plainly values.
-        where: Which rows are read, such as "trial_type=survey-text", "color!=red", or "word!=" for any word.
-        layout: The name of a layout (`ecsuite list layouts`), or a YAML file with one; None: that for which the file is
-            recognised, or `corpus.yaml` beside it.
-        split: At what a message that is a text is split: auto, spaces, letters, or the sign between its symbols.
-        eos: The symbol at which messages end, None (or "none") where there is none; "auto": as above.
-        numeric: Whether numbers of what was meant are "values" of attributes or "features"; "auto": whole numbers are
-            values, and decimals are asked about.
+        columns: Roles (`ecsuite.formats.roles.ROLES`) by name of column; other columns' roles are inferred. Columns
+            without a header are "1", "2", and so on; parts of object cells are `response.word`.
+        attributes: The columns that are attributes of the meaning; empty: inferred.
+        where: Conditions on rows, such as "trial_type=survey-text", "color!=red", or "word!=" for any word.
+        layout: The name of a layout (`ecsuite list layouts`), or a YAML file with a layout; None: `corpus.yaml` next to
+            the file, or the layout that is recognised.
+        split: Separator of symbols in messages that are texts: auto, spaces, letters, or a sign.
+        eos: The EOS symbol; None (or "none") if there is none; "auto": detected, see above.
+        numeric: Whether numbers in meanings are "values" of attributes or "features"; "auto": integers are values, and
+            decimals raise a ReadingQuestion.
         missing: "keep" rows without a value of an attribute, "leave" them out, or take `missing` as a "value".
-        meanings: A second file with what each message meant, row by row.
-        max_memory: Most memory that a file may take to be read, such as `"8G"`; None: as `ECSUITE_MAX_MEMORY` says, or
-            three quarters of what is free.
+        meanings: A second file with the meaning of each message, row by row.
+        max_memory: Maximum memory for reading a file, such as `"8G"`; None: `ECSUITE_MAX_MEMORY`, or three quarters of
+            the free memory.
 
     Returns:
-        The corpus. `metadata` has `source_format`, `roles`, and `notes` of what was taken for what.
+        The corpus. `metadata` has `source_format`, `roles`, and `notes` on inferred properties.
 
     Raises:
-        ConfigError: If a file needs more memory, or an argument is not one of those above.
-        CorpusError: If there is nothing to read, or something is not valid; one line with the first place.
-        ReadingQuestion: If something has several readings, with the words that choose each.
+        ConfigError: If a file needs more memory than is allowed, or an argument is not valid.
+        CorpusError: If the source is empty or not valid; one line with the first position.
+        ReadingQuestion: If the source is ambiguous; the error lists the options that choose each reading.
     """
     if not isinstance(columns, Mapping | None):
         raise ConfigError(f"columns: expected roles by name of column, got {shown(columns)}")
@@ -138,7 +138,7 @@ def read_corpus(
 
 
 def read_as(source: Any, reading: Reading, *, max_memory: str | None = None) -> Corpus:
-    """`read_corpus` with all that says how in one argument."""
+    """Read a corpus with the options of a `Reading`."""
     split = reading.split
     is_sign = isinstance(split, str) and bool(split) and not any(c.isalnum() or c.isspace() for c in split)
     if split not in SPLITS and not is_sign:
@@ -219,12 +219,12 @@ def read_table(
 
     Args:
         path: The file or folder.
-        given: Roles of columns that the user gives.
+        given: Roles of columns that the user sets.
         has_messages: Whether rows are messages; otherwise they are objects, and a text needs a header.
-        layout: The layout that is asked for, by whose expression lines of a text are read, where it has one.
+        layout: The layout that the user names; its regular expression, if any, parses the lines of a text.
 
     Raises:
-        ConfigError, CorpusError: If it can't be read, or is none; one line that says what it is.
+        ConfigError, CorpusError: If it can't be read, or is not a table; one line with the detected format.
     """
     name = path.name or str(path)
     if path.is_dir() and is_table_folder(path):
@@ -236,11 +236,11 @@ def read_table(
         files = sorted(each.name for each in path.glob("[!.]*.*") if each.is_file())
         listed = ", ".join(map(printable, files[:3])) + (", ..." if len(files) > 3 else "")
         choose = f"; name one of its files: {listed}" if files else ""
-        levels = ("*", "*/*", "*/*/*")  # of the Emergent Language Corpus Collection
+        levels = ("*", "*/*", "*/*/*")  # levels of folders in the Emergent Language Corpus Collection
         if corpora := sorted(each.parent for level in levels for each in path.glob(f"{level}/{CORPUS}")):
             example = printable(str(corpora[0]))
             choose = f"; name one of the {len(corpora):,} corpora below it, such as {example}"
-        raise CorpusError(f"{path}: no {FOLDER_CONTENTS} in it{choose}")
+        raise CorpusError(f"{path}: the folder has no {FOLDER_CONTENTS}{choose}")
     with local_file(path) as file:
         try:
             with opened(file) as content:
@@ -278,7 +278,7 @@ def _kind(start: bytes, name: str) -> str:
         return "arrow"
     if other is None and ending in BINARY:
         raise CorpusError(f"{name}: can't be read as {ending[1:]}: it does not begin as such a file")
-    is_utf_16 = start[:2] in (b"\xff\xfe", b"\xfe\xff")  # of which, and of JSON, the line is told
+    is_utf_16 = start[:2] in (b"\xff\xfe", b"\xfe\xff")  # the error names the line later, as for JSON
     if other is None and b"\0" in start and not is_utf_16 and ending not in JSON:
         other = "binary data, such as a picture or a sound"
     if other is not None:
@@ -300,7 +300,7 @@ def _begins_as_json(start: bytes) -> bool:
 
 @contextmanager
 def local_file(path: Path) -> Iterator[Path]:
-    """The file itself; of a pipe or a device a copy, which can be read again; errors name the original."""
+    """Yield the file itself, or a temporary copy of a pipe or device, which can be read twice."""
     mode = os.stat(path).st_mode
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         yield path
@@ -323,14 +323,14 @@ def _with_meanings(table: RawTable, path: Path, reading: Reading) -> RawTable:
     except OSError as error:
         raise CorpusError(f"cannot read {path}: {error.strerror or error}") from None
     if len(other.rows) != len(table.rows):
-        rows = f"{len(table.rows):,} rows, one a message"
+        rows = f"{len(table.rows):,} rows, one per message"
         raise CorpusError(f"{path}: expected {rows}, got {len(other.rows):,}")
     columns: dict[str, Cells] = {
         name: cells if table.roles.get(name) == "message" else table.values(name)
         for name, cells in table.columns.items()
     }
     for name in other.columns:
-        is_text = other.roles.get(name) == "message"  # of a file without a header
+        is_text = other.roles.get(name) == "message"  # a file without a header
         own = "meaning" if is_text else name
         if own in columns:
             raise CorpusError(f"{path}: column {own} is in both files: expected other names")
@@ -356,7 +356,7 @@ def _with_eos(
     names = corpus.symbol_names
     if text is None:
         eos = detect_eos(corpus.messages)
-    elif text in (NO_EOS, str(PADDING)):  # at which messages were ended already
+    elif text in (NO_EOS, str(PADDING)):  # the reader has removed padding already
         eos = None
     elif names is not None:
         look_up("symbol", text, dict.fromkeys(names))

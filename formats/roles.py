@@ -16,31 +16,31 @@ from ecsuite.runtime.errors import CorpusError, ReadingQuestion, joined, look_up
 from ecsuite.runtime.ragged import Ragged
 
 ROLES = {
-    "message": "the symbols that were said",
-    "meaning": "all that was meant: a list of values, a mapping of attributes, or words",
-    "attribute": "a value of what was meant",
-    "feature": "a number, or numbers, of what was meant",
-    "concept": "the concepts that were meant, such as color=red",
-    "image": "the file of an image that was meant",
-    "speaker": "who said it",
-    "listener": "to whom",
-    "group": "what it belongs to: a participant, a chain",
-    "time": "when: a round, a turn, a generation",
+    "message": "the symbols of the message",
+    "meaning": "the whole meaning: a list of values, a mapping of attributes, or words",
+    "attribute": "the value of an attribute of the meaning",
+    "feature": "a number, or numbers, that describe the meaning",
+    "concept": "the concepts of the meaning, such as color=red",
+    "image": "the file of the image that is the meaning",
+    "speaker": "the speaker of the message",
+    "listener": "the listener of the message",
+    "group": "the group that the message belongs to, such as a participant or a chain",
+    "time": "the time, such as a round, a turn or a generation",
     "split": "train or held_out",
-    "weight": "how often it is said, where agents are taught it",
-    "success": "whether it was understood",
-    "action": "what was done: by the agent at a step, or by the listener in a round",
-    "observation": "what the agent saw at a step, or the speaker in a round",
-    "context": "what the listener saw of a round, such as the candidates",
-    "kept": "none of these; kept beside the messages",
+    "weight": "the frequency of the message when agents are taught the language",
+    "success": "whether the message was understood",
+    "action": "the action of the agent at a step, or of the listener in a round",
+    "observation": "the observation of the agent at a step, or of the speaker in a round",
+    "context": "the context of the listener in a round, such as the candidates",
+    "kept": "another column, which is stored with the messages",
 }
-"""The roles of columns, and what each means."""
+"""Descriptions of the roles of columns."""
 MESSAGE_NAMES = (
     "input_ids messages message msg tokens text signal signals utterance utterances sentence phrase word"
 ).split()
-"""Names of columns of messages; the first that is there is read."""
+"""Names of columns of messages; the first existing column is read."""
 ANSWERS = (*MESSAGE_NAMES, "response", "responses", "answer")
-"""Names of columns whose objects have the message, of which other parts, as how sure somebody was, are kept."""
+"""Names of columns whose cells are objects with the message and other parts, such as the confidence."""
 NAMES: Mapping[str, Sequence[str]] = {
     "meaning": ("meaning", "meanings", "sender_input"),
     "concept": ("concept", "concepts"),
@@ -63,17 +63,17 @@ NAMES: Mapping[str, Sequence[str]] = {
         "message_length", "receiver_input", "receiver_output", "aux", "aux_input", "labels",
     ),
 }  # fmt: skip
-"""Names of columns that have a role unless the user gives them another one, in lower case."""
+"""Default roles by name of column, in lower case."""
 NOT_MEANT = ("distractor", "foil", "lure", "candidate")
-"""How names of columns begin that say what was shown beside what was meant; they are kept."""
+"""Prefixes of names of columns about distractors, which are not part of the meaning."""
 WITH_DIGITS = ("time", "subject")
-"""Roles and names of columns whose cells have digits; those that have none may be values of what was meant."""
+"""Roles and names of columns whose cells have digits; columns without digits may be attributes of the meaning."""
 SYMBOL_NAMES = (*MESSAGE_NAMES, "symbol", "sym", "char", "character", "letter", "m")
-"""Names of columns of one symbol each, before their number: `symbol_0`, `symbol_1`."""
+"""Stems of numbered columns with one symbol each: `symbol_0`, `symbol_1`."""
 SINGLE = ("meaning", "speaker", "listener", "split", "weight", "success")
-"""Roles that one column has; the first by its name, the others are kept."""
+"""Roles that only one column can have; if several names imply such a role, the first column gets it."""
 OF_MEANING = ("meaning", "attribute", "feature", "concept")
-"""Roles of columns that are scored as what was meant."""
+"""Roles of columns that are parts of the meaning."""
 OF_LOG: Mapping[str, Sequence[str]] = {
     "speaker": ("agent", "agent_id", "agent_name"),
     "group": ("episode", "episode_id", "traj_id", "traj_ids", "trajectory"),
@@ -82,7 +82,7 @@ OF_LOG: Mapping[str, Sequence[str]] = {
     "context": ("context", "candidates", "options", "receiver_input"),
     "kept": ("done", "terminated", "truncated", "termination", "truncation", "info", "infos", "return", "rewards"),
 }  # fmt: skip
-"""Further names in logs of steps or rounds, in lower case."""
+"""Further default roles by name of column in logs of steps or rounds, in lower case."""
 _SEEN = re.compile(r"(?:observation|observations|obs|state|target|goal)(?:_(?!position|index).+)?")
 _UNNAMED = re.compile(r"unnamed_*\d*")
 _NUMBERED = re.compile(rf"({'|'.join(SYMBOL_NAMES)})_?(\d+)")
@@ -91,18 +91,18 @@ _WITH_ROLE = re.compile(rf"(.*?)\s*:\s*({'|'.join(ROLES)}|eos=(?:\"(?:[^\"\\]|\\
 
 
 def plain_name(name: str) -> str:
-    """A name of a column in lower case, with `_` between words, as `Trial Number`, `trial-number`, `trialNumber`."""
+    """Name of a column in lower case with `_` between words, for `Trial Number`, `trial-number` or `trialNumber`."""
     return re.sub(r"[\W_]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip()).lower()).strip("_")
 
 
 def split_header(cell: str) -> tuple[str, str | None]:
-    """A cell of a header as a name, and the role that it says itself: `rt:kept`."""
+    """Split a header cell into name and declared role: `rt:kept`."""
     found = _WITH_ROLE.fullmatch(cell.strip())
     return (found[1], found[2]) if found and found[1] else (cell.strip(), None)
 
 
 def roles_in(header: Mapping[str, str | None]) -> dict[str, Any]:
-    """Roles in a header, and EOS of messages, `eos=0`, `eos=none` or `eos="da bu"`, as fields of a table."""
+    """Fields of a table with the roles and EOS (`eos=0`, `eos=none` or `eos="da bu"`) declared in a header."""
     roles = {name: role for name, role in header.items() if role}
     said = next((role.removeprefix("eos=") for role in roles.values() if role.startswith("eos=")), None)
     if said is not None and len(said) > 1 and said[0] == said[-1] == '"':
@@ -114,7 +114,7 @@ def roles_in(header: Mapping[str, str | None]) -> dict[str, Any]:
 
 
 def roles_of_log(table: RawTable, given: Mapping[str, str]) -> dict[str, str]:
-    """The roles of columns of a log that its layout only keeps, by their names and by what the user gives."""
+    """Roles of the columns of a log without a role in its layout, from their names and from the user."""
     own = {_column(table, name): role for name, role in given.items()}
     free = [name for name in table.columns if name not in own and table.roles.get(name, "kept") == "kept"]
     taken = {*own.values(), *table.roles.values(), *map(role_of_name, free)}
@@ -124,7 +124,7 @@ def roles_of_log(table: RawTable, given: Mapping[str, str]) -> dict[str, str]:
         found |= dict.fromkeys(named[: role not in taken] if role in SINGLE else named, role)
     if not taken & {"meaning", "concept", "feature", "observation"} and "attribute" not in own.values():
         found |= {name: "observation" for name in free if _SEEN.fullmatch(plain_name(name))}
-    if "observation" in {*found.values(), *own.values()}:  # other columns were not seen
+    if "observation" in {*found.values(), *own.values()}:  # other columns are no observations
         stems = {
             name: plain_name(name.rpartition(".")[2]).rstrip("_0123456789")
             for name in free
@@ -138,17 +138,17 @@ def roles_of_log(table: RawTable, given: Mapping[str, str]) -> dict[str, str]:
 def roles_of(
     table: RawTable, given: Mapping[str, str], *, attributes: Sequence[str] = (), needs_message: bool = True
 ) -> dict[str, str]:
-    """The role of each column, in the order of the table.
+    """Infer the role of each column, in the order of the table.
 
     Args:
         table: The columns.
-        given: Roles by name of column, which the user says.
-        attributes: The only columns that were meant, where the user says them.
-        needs_message: Whether a column must be messages; otherwise rows are objects.
+        given: Roles by name of column, set by the user.
+        attributes: The columns that are attributes of the meaning, if the user sets them.
+        needs_message: Whether a column of messages is required; otherwise rows are objects.
 
     Raises:
-        ConfigError, CorpusError: If there is no such column or role, or a role that one column has is given to two.
-        ReadingQuestion: If it is not clear which column has the messages, or whether a text is several values.
+        ConfigError, CorpusError: If a column or role does not exist, or two columns get a role of `SINGLE`.
+        ReadingQuestion: If it is ambiguous which column has the messages, or whether a text is several values.
     """
     for role in given.values():
         look_up("role", role, ROLES)
@@ -182,7 +182,7 @@ def roles_of(
                 roles[name] = "attribute"
             if roles[name] in OF_MEANING and attributes:
                 roles[name] = "kept"
-    for role in SINGLE:  # the first of several columns whose names say it has it
+    for role in SINGLE:  # only the first of several columns with such a name gets the role
         named = [name for name, each in roles.items() if each == role]
         said = [name for name in named if name in known]
         if len(said) > 1:
@@ -230,7 +230,7 @@ def _no_message(table: RawTable) -> CorpusError:
     plain = [name for name, cells in table.columns.items() if not isinstance(cells, Ragged)]
     filled_of = {name: filter(None, table.values(name, is_strict=False)) for name in plain}
     texts = [name for name in plain if any(isinstance(cell, list | str) for cell in filled_of[name])]
-    texts = sorted(reversed(texts), key=row.__contains__)  # parts of objects, as answers have them, first
+    texts = sorted(reversed(texts), key=row.__contains__)  # parts of objects first, since answers are objects
     names = [name for name in dict.fromkeys([*texts, *samples]) if samples.get(name)]
     if not names:
         got = "got columns without values or names"
@@ -257,7 +257,7 @@ def _samples(cells: Any) -> list[str]:
 
 
 def _column(table: RawTable, name: str) -> str:
-    """The column that a user calls so, with other capitals or signs perhaps."""
+    """Find the column that a user names, ignoring capitals and signs."""
     if name in table.columns:
         return name
     found = next((each for each in table.columns if plain_name(each) == plain_name(name)), None)
@@ -267,7 +267,7 @@ def _column(table: RawTable, name: str) -> str:
 
 
 def role_of_name(name: str) -> str:
-    """The role that a name says alone; attribute if it says none."""
+    """The default role of a name; attribute if there is none."""
     plain = plain_name(name)
     if not plain or _UNNAMED.fullmatch(plain) or plain.startswith(NOT_MEANT):
         return "kept"
@@ -276,7 +276,7 @@ def role_of_name(name: str) -> str:
 
 
 def _whole_meaning(table: RawTable, roles: Mapping[str, str], known: Mapping[str, str]) -> str | None:
-    """The one column of what was meant, where its texts have several values, as `red cup` or `color=red;shape=cup`."""
+    """The only attribute column if its texts have several values, such as `red cup` or `color=red;shape=cup`."""
     meant = [name for name, role in roles.items() if role in (*OF_MEANING, "image")]
     if len(meant) != 1 or meant[0] in known or roles[meant[0]] != "attribute":
         return None
@@ -299,12 +299,12 @@ def _whole_meaning(table: RawTable, roles: Mapping[str, str], known: Mapping[str
 
 
 def finds_meaning(roles: Mapping[str, str]) -> bool:
-    """Whether a column is the meaning by its texts, and not by its name, which is to be said."""
+    """Whether a column has the role meaning because of its content and not its name, which needs a note."""
     return any(role == "meaning" != role_of_name(name) for name, role in roles.items())
 
 
 def _of_symbols(table: RawTable, names: Sequence[str]) -> list[str]:
-    """The columns of one symbol each, whose numbers follow each other from 0 or 1; none if fewer than two."""
+    """Columns with one symbol each, numbered consecutively from 0 or 1; empty if fewer than two."""
     found: dict[str, dict[int, str]] = {}
     for name in names:
         if numbered := _NUMBERED.fullmatch(plain_name(name)):
@@ -317,11 +317,11 @@ def _of_symbols(table: RawTable, names: Sequence[str]) -> list[str]:
         if len(columns) < 2 or have_spaces(texts) or first > 1 or not follow:
             continue
         if stem in MESSAGE_NAMES and not all(map(is_id, texts)):  # a number is a symbol
-            asked = f"is a row of {_listed(columns)} one message, or a message each?"
+            asked = f"is a row of {_listed(columns)} one message, or one message per column?"
             column = re.escape(columns[0].rstrip("0123456789"))
             readings: list[tuple[Mapping[str, Any], str]] = [
-                ({"columns": dict.fromkeys(columns, "message")}, "one message: a symbol a column"),
-                ({"layout": rf"wide:(?P<column>{column})(?P<number>\d+)"}, "a message each"),
+                ({"columns": dict.fromkeys(columns, "message")}, "one message: one symbol per column"),
+                ({"layout": rf"wide:(?P<column>{column})(?P<number>\d+)"}, "one message per column"),
             ]
             seen = [f"{name}: {', '.join(_samples(table.columns[name]))}" for name in columns]
             raise ReadingQuestion(table.source, asked, readings, seen)
@@ -330,12 +330,12 @@ def _of_symbols(table: RawTable, names: Sequence[str]) -> list[str]:
 
 
 def has_digits(cells: Any) -> bool:
-    """Whether a cell has a digit, as times have."""
+    """Whether a cell has a digit."""
     return isinstance(cells, Ragged) or any(map(str.isdecimal, "".join(map(str, cells))))
 
 
 def described(table: RawTable, roles: Mapping[str, str]) -> str:
-    """Summary of the roles of columns: `message: code; attributes: colour, shape; kept: trial, rt`."""
+    """Summarise the roles of columns: `message: code; attributes: colour, shape; kept: trial, rt`."""
     words = {"attribute": "attributes", "feature": "features", "concept": "concepts", "time": "times"}
     named = {role: list[str]() for role in ROLES}
     for name, role in roles.items():

@@ -1,4 +1,4 @@
-"""Signs between the symbols of a message, or the values of a meaning, that are written as one text."""
+"""Separators (signs) between symbols of a message, or values of a meaning, in one text."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -8,9 +8,9 @@ from typing import Any, Literal
 from ecsuite.formats.cells import is_id, typed
 
 SIGNS = ",;|/+_-:.\uff0c\u3001\uff1b"
-"""Signs that are looked for, in this order; the last three are those of Chinese and Japanese texts."""
+"""Possible separators, in order of priority; the last three are Chinese and Japanese punctuation."""
 BETWEEN_NUMBERS = ",;|/+_-"
-"""Signs that are no part of a number: whole numbers with one of them are symbols, also where some texts have none."""
+"""Signs that are not part of a number: integers with such a sign are symbols, even if some texts have no sign."""
 _FOLDER = re.compile(r"^.*[/\\]", re.DOTALL)
 _ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}$")
 _BETWEEN_PAIRS = (";", "|", "&", ",", None)
@@ -23,15 +23,15 @@ def have_spaces(texts: Sequence[str]) -> bool:
 
 
 def sign_between(texts: Sequence[str]) -> str | None:
-    """The sign that stands between symbols for sure; None where that is spaces, or nothing, or unclear.
+    """The unambiguous separator of symbols; None if symbols are separated by spaces, by nothing, or if unclear.
 
-    It is a comma, one between whole numbers, or one beside which all spaces stand, as in `wa | me`.
+    It is a comma, a sign between integers, or a sign next to all spaces, as in `wa | me`.
     """
     all_texts, spaced = "\n".join(texts), have_spaces(texts)
     for sign in (sign for sign in SIGNS if sign in all_texts):
         having = [text for text in texts if sign in text.strip(sign)]
         parts = [part for text in having for part in parts_of(text, sign)]
-        if not parts or {*"".join(parts)} <= {*SIGNS}:  # as in Morse code, `.-.`
+        if not parts or {*"".join(parts)} <= {*SIGNS}:  # Morse code, for example: `.-.`
             continue
         if spaced and any(len(part.split()) > 1 for text in texts for part in text.split(sign)):
             continue
@@ -44,18 +44,18 @@ def sign_between(texts: Sequence[str]) -> str | None:
 
 
 def parts_of(text: str, sign: str | None) -> list[str]:
-    """The texts between signs, or spaces, without spaces around them; of two signs side by side nothing is between."""
+    """Split a text at a sign, or at spaces, and strip spaces; empty parts between adjacent signs are dropped."""
     if sign is None:
         return text.split()
     return [part.strip() for part in text.split(sign) if part.strip()]
 
 
 def combined(texts: Sequence[str]) -> tuple[list[list[str]], Literal["values", "unclear"]] | None:
-    """The values of different texts, such as `red_cup` and `red_ball`, and whether it is sure that they are values.
+    """Split distinct texts such as `red_cup` and `red_ball` into values, and report whether the split is certain.
 
-    It is, where all texts have as many parts, and each part comes again in another text; parts that are the same in all
-    texts aside. None where no part comes again at its place, or texts differ in their number of parts: they stay
-    whole. The folder and the ending of all files are left out.
+    It is certain if all texts have the same number of parts, and each part occurs in several texts, ignoring parts that
+    are the same in all texts. None if no part occurs twice at its position, or the number of parts differs: the texts
+    are then single values. A common folder and file name ending are removed.
     """
     texts = _without_place(texts)
     in_all = (each for each in SIGNS if not have_spaces(texts) and all(each in text for text in texts))
@@ -72,7 +72,7 @@ def combined(texts: Sequence[str]) -> tuple[list[list[str]], Literal["values", "
 
 
 def _without_place(texts: Sequence[str]) -> list[str]:
-    """Names of files without the folder and the ending that all of them have; other texts as they are."""
+    """Remove the common folder and ending of file names; other texts are returned unchanged."""
     ends: list[str] = []
     for pattern in (_FOLDER, _ENDING):
         found = {match[0] if (match := pattern.search(text)) else "" for text in texts}
@@ -81,9 +81,9 @@ def _without_place(texts: Sequence[str]) -> list[str]:
 
 
 def named_values(texts: Sequence[str]) -> list[dict[str, str]] | None:
-    """Values by name of texts such as `color=red, shape=cup`, `color: red; shape: cup`, or `inform(color[red])`.
+    """Parse texts such as `color=red, shape=cup`, `color: red; shape: cup`, or `inform(color[red])` into named values.
 
-    None if they are no such: all texts have the same names, at least two; the name of an act is `act`.
+    None unless all texts have the same names, at least two; the name of a dialogue act is `act`.
     """
     acts = [_ACT.fullmatch(text.strip()) for text in texts]
     if acts and all(acts):
@@ -103,7 +103,7 @@ def named_values(texts: Sequence[str]) -> list[dict[str, str]] | None:
 
 
 def _pair(text: str) -> tuple[str, str] | None:
-    """The name and the value of `color=red`, `color: red` or `color[red]`; None if it is no such text."""
+    """Parse `color=red`, `color: red` or `color[red]` into name and value; None for other texts."""
     if text.endswith("]") and text.count("[") == 1:
         text = text[:-1].replace("[", "=")
     name, sign, value = (part.strip() for part in text.partition("=" if "=" in text else ":"))
@@ -112,9 +112,9 @@ def _pair(text: str) -> tuple[str, str] | None:
 
 
 def meanings_of_texts(cells: Sequence[Any]) -> list[Any]:
-    """Meanings that are texts as mappings, where all are like `color=red, shape=cup`, else as lists of their values.
+    """Convert meanings that are texts to mappings if all are like `color=red, shape=cup`, otherwise to lists of values.
 
-    Others stay as they are.
+    Other meanings are returned unchanged.
     """
     texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str)))
     if pairs := named_values(texts):
@@ -128,7 +128,9 @@ def meanings_of_texts(cells: Sequence[Any]) -> list[Any]:
         rows = (
             found[0] if found else [parts_of(text, None if have_spaces(texts) else between) for text in texts]
         )
-        are_ids = all(map(is_id, chain.from_iterable(rows)))  # `01` is none, and `10` beside it a text, too
+        are_ids = all(
+            map(is_id, chain.from_iterable(rows))
+        )  # `01` is not an id, so that all values are texts
         read = [[int(item) for item in row] if row and are_ids else row for row in rows]
     by_text = dict(zip(texts, read, strict=True))
     return [by_text[cell] if isinstance(cell, str) else cell for cell in cells]
@@ -137,11 +139,11 @@ def meanings_of_texts(cells: Sequence[Any]) -> list[Any]:
 def joined_columns(
     columns: Mapping[str, Sequence[Any]], *, but: Collection[str] = ()
 ) -> dict[str, Sequence[Any]]:
-    """Columns where those of one attribute's values, as `color_red` and `color_blue`, are one: `color`.
+    """Join indicator columns such as `color_red` and `color_blue` to one attribute `color`.
 
-    So pandas (`get_dummies`), R and scikit-learn (`color=red`) write attributes: of the columns with the same name
-    before a sign, of which there are at least two, one is 1 or true in each row, and the others are 0 or false. Values
-    may have signs in them: `size_big` and `size_very_big` are `size`. Columns of `but` stay as they are.
+    pandas (`get_dummies`), R and scikit-learn (`color=red`) write such columns: at least two columns have the same name
+    before a sign, exactly one of them is 1 or true in each row, and the others are 0 or false. Values may contain
+    signs: `size_big` and `size_very_big` belong to `size`. Columns in `but` are not joined.
     """
     groups: dict[str, list[str]] = {}
     for name in (name for name in columns if name not in but):

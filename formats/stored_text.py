@@ -21,46 +21,46 @@ ENDINGS = ("", ".xz", ".gz")
 PACKED: dict[bytes, Callable[[Path], Any]] = {b"\xfd7zXZ\x00": lzma.open, b"\x1f\x8b": gzip.open}
 """Functions that open compressed files, by their first bytes."""
 TEXT = 3.0
-"""Bytes of memory for each byte of a text: its bytes twice while they are joined, then once and as characters."""
+"""Peak memory per byte of a text that is read whole: two copies of the bytes, then one copy and the characters."""
 LINES = 5.0
-"""Bytes of memory for each byte of a text that is split into lines."""
+"""Peak memory per byte of a text that is split into lines."""
 _BLOCK = 1 << 18
-"""Bytes of a corpus that are read at once; their parsed form fits the second-level cache."""
+"""Number of bytes of a corpus read at a time; their parsed form fits the second-level cache."""
 _MAX_LINE_BYTES = 1 << 30
-"""Most bytes of a line of a corpus."""
+"""Maximum bytes of a line of a corpus."""
 _LONGEST_LINE = 1 << 26
-"""Most bytes of a line of a text that is read line by line."""
+"""Maximum bytes of a line of a text that is read line by line."""
 
 
 def ending_of(name: str) -> str:
-    """The ending of the name of a file, perhaps packed, such as `.csv` of `table.csv.gz`."""
+    """Ending of a file name without the ending of compression: `.csv` for `table.csv.gz`."""
     return Path(name.lower().removesuffix(".gz").removesuffix(".xz")).suffix
 
 
 def read_text(path: Path, *, factor: float = TEXT) -> str:
-    """The whole text, with each line end as a newline and without a byte order mark.
+    """Read a whole text; line ends become newlines, and a byte order mark is removed.
 
     Args:
         path: The file.
-        factor: Bytes of memory for each byte of it, of the text and what is made of it.
+        factor: Peak memory per byte of the file, for the text and its later processing.
 
     Raises:
-        ConfigError: If the file cannot be read or decompressed, is not UTF-8, or takes more memory than is allowed.
+        ConfigError: If the file can't be read or decompressed, is not UTF-8, or needs more memory than is allowed.
     """
     with opened(path) as file:
-        require_memory(factor * path.stat().st_size, path)  # of a packed file at least
+        require_memory(factor * path.stat().st_size, path)  # a lower bound for compressed files
         data = b"".join(_pieces(file, path, factor))
     return decoded(data, path)
 
 
 def read_lines(path: Path, *, factor: float = LINES) -> list[str]:
-    """The lines of `read_text`, split at newlines only; the last line may lack one."""
+    """Read the lines of a text as `read_text` does, split at newlines only; the last newline may be missing."""
     lines = read_text(path, factor=factor).split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 
 def stream_lines(path: Path) -> Iterator[str]:
-    """The lines one by one, for texts that need not fit into the memory; errors are those of `read_text`."""
+    """Yield lines one by one, for texts that do not fit into memory; errors are as in `read_text`."""
     with opened(path) as file:
         number = 0
         while line := file.readline(_LONGEST_LINE + 1):
@@ -72,11 +72,11 @@ def stream_lines(path: Path) -> Iterator[str]:
 
 
 def chunks(path: Path, name: str | None = None) -> Iterator[tuple[int, bytes]]:
-    """Whole lines of a file, perhaps packed, in blocks, each with the number of its first line.
+    """Yield whole lines of a plain or compressed file in blocks, each with the number of its first line.
 
     Raises:
-        ConfigError: If it needs more memory than is allowed; numbers take as much as their digits, about.
-        CorpusError: If the file is empty, is no sound packed file, or a line is too long.
+        ConfigError: If reading needs more memory than is allowed; numbers need about as much memory as their digits.
+        CorpusError: If the file is empty or a damaged compressed file, or a line is too long.
     """
     name = path.name if name is None else name
     size = path.stat().st_size
@@ -89,9 +89,9 @@ def chunks(path: Path, name: str | None = None) -> Iterator[tuple[int, bytes]]:
             while block:
                 rest += block
                 num_read += len(block)
-                if num_read > size:  # of a packed file
+                if num_read > size:  # the file is compressed
                     if allowed is None and num_read > UNCHECKED:
-                        allowed = max_memory()  # looked at once, as what is read takes of what is free
+                        allowed = max_memory()  # determined once, since reading reduces the free memory
                     require_memory(num_read, path, allowed=allowed)
                 cut = rest.rfind(b"\n") + 1
                 if cut:
@@ -127,20 +127,20 @@ def digest_of(path: Path) -> str:
 
 
 def _pieces(file: IO[bytes], path: Path, factor: float) -> Iterator[bytes]:
-    """The content, as long as it takes no more memory than is allowed: a thousandth of its size may hold zeros."""
+    """Yield the content while it fits into the allowed memory; compressed zeros may expand a thousandfold."""
     allowed: float | None = None
     size = 0
     while piece := file.read(1 << 20):
         size += len(piece)
         if allowed is None and factor * size > UNCHECKED:
-            allowed = max_memory()  # looked at once, as what is read takes of what is free
+            allowed = max_memory()  # determined once, since reading reduces the free memory
         require_memory(factor * size, path, allowed=allowed)
         yield piece
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """The uncompressed content; `ConfigError` if it cannot be read or decompressed, also while it is read."""
+    """Open the uncompressed content; `ConfigError` if it can't be opened, read or decompressed."""
     try:
         with open_packed(path) as file:
             yield file
@@ -150,12 +150,12 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
 
 
 def open_packed(path: Path) -> IO[bytes]:
-    """The content, uncompressed where its first bytes say that it is packed, whatever it is called."""
+    """Open a file, and decompress it if its first bytes mark it as compressed, whatever its name is."""
     with path.open("rb") as file:
         start = file.read(6)
     for magic, unpack in PACKED.items():
         if start.startswith(magic):
             return cast(IO[bytes], unpack(path))
     if path.suffix.lower() in ENDINGS[1:] and start:
-        raise EOFError(f"does not begin as a {path.suffix} file does")
+        raise EOFError(f"does not begin like a {path.suffix} file")
     return path.open("rb")

@@ -1,7 +1,7 @@
 """Strict JSON, and the errors of lines and cells.
 
-NaN, infinities, duplicate keys, lone surrogates and integers of more than 64 bits are rejected. Very long integers
-would take quadratic time; others, and `1e999`, would become numbers that the file does not have.
+NaN, infinities, duplicate keys, lone surrogates and integers of more than 64 bits are rejected: very long integers
+take quadratic time, and other large integers and `1e999` would be rounded.
 """
 
 import json
@@ -19,19 +19,19 @@ from ecsuite.runtime.plain_values import BITS, MAX_INTEGER
 from ecsuite.runtime.printable import printable
 
 ID_LIMIT = 1 << 31
-"""The ids of symbols and concepts are below it, so that they fit int32."""
+"""Exclusive maximum of symbol and concept ids, so that they fit int32."""
 VALUES = 8.0
-"""Bytes of memory for each byte of JSON that is read into Python's values; those of short numbers take more."""
-_MAX_LINE_BYTES = 1 << 26  # bytes; a longer one is refused
+"""Memory per byte of JSON when it is read into Python values; short numbers need more."""
+_MAX_LINE_BYTES = 1 << 26  # bytes; longer lines are rejected
 
 _Item = TypeVar("_Item")
 _Parsed = TypeVar("_Parsed")
 
 
 class LineError(Exception):
-    """A line that is not valid: what was found and, if it differs from the file's format, what was expected.
+    """An invalid line: what it contains (`got`) and, if it differs from the file's format, what was expected.
 
-    `place` is which of several cells it is, from 0.
+    `place` is the index of the cell, if there are several.
     """
 
     def __init__(self, got: str, expected: str | None = None, place: int = 0) -> None:
@@ -40,19 +40,19 @@ class LineError(Exception):
 
 
 def place_of(name: str, unit: str, number: int) -> str:
-    """The position of a line or row, for messages: `a.jsonl:3` of lines, `a.csv: row 3` of others."""
+    """Position of a line or row in messages: `a.jsonl:3` for lines, `a.csv: row 3` for other units."""
     return f"{name}:{number}" if unit == "line" else f"{name}: {unit} {number}"
 
 
 class ErrorList:
-    """The errors of the lines, or other units, of a file: all are counted, and the first is shown."""
+    """Errors in the lines, or other units, of a file: all are counted, and the first is reported."""
 
     def __init__(self, name: str, expected: str, unit: str = "line") -> None:
         self.name, self.expected, self.unit, self.count = name, expected, unit, 0
         self.first: str | None = None
 
     def parse(self, items: Iterable[_Item], first: int, parse: Callable[[_Item], _Parsed]) -> list[_Parsed]:
-        """The results of `parse` for the valid items; `first` is the line number of the first item."""
+        """Parse items and return the results of the valid ones; `first` is the line number of the first item."""
         parsed = []
         for number, item in enumerate(items, first):
             try:
@@ -66,7 +66,7 @@ class ErrorList:
         return parsed
 
     def check(self) -> None:
-        """Raise the first error as a `CorpusError` that counts the others, if there are any."""
+        """Raise a `CorpusError` with the first error and the number of further errors, if there are any."""
         if self.first is not None:
             others = self.count - 1
             raise CorpusError(f"{self.first} (and {others:,} more)" if others else self.first, self.count)
@@ -79,7 +79,7 @@ def shorten(text: str) -> str:
 
 
 def show(value: object) -> str:
-    """A JSON value as text for an error message."""
+    """Format a JSON value for an error message."""
     try:
         return shorten(json.dumps(value, ensure_ascii=False, default=str))
     except RecursionError:
@@ -87,7 +87,7 @@ def show(value: object) -> str:
 
 
 def show_line(values: list[Any]) -> str:
-    """The JSON values of a line as text for an error message."""
+    """Format the JSON values of a line for an error message."""
     return show(values[0]) if len(values) == 1 else f"{len(values)} JSON values: {show(values)}"
 
 
@@ -122,12 +122,12 @@ _CHECKS: dict[str, Any] = {
 }
 _DECODER = json.JSONDecoder(**_CHECKS, parse_float=_parse_float)
 _OF_FILES = json.JSONDecoder(**_CHECKS)
-"""Decoder of files whose readers say themselves which of their numbers is infinite."""
+"""Decoder that accepts infinite numbers, for readers that report them themselves."""
 _GAP = re.compile(r"(?:[ \t\r]+,?|,)[ \t\r]*(?=.)", re.DOTALL)  # between two JSON values of a line
 
 
 def decode(line: bytes) -> list[Any]:
-    """Decode one or more JSON values of a line; raises `LineError` with what was found."""
+    """Decode one or more JSON values of a line; raise `LineError` if it is not valid."""
     if len(line) > _MAX_LINE_BYTES:
         raise LineError(f"a line of {len(line)} bytes that is not plain [1, 2, 3]")
     try:
@@ -155,12 +155,12 @@ def decode(line: bytes) -> list[Any]:
 
 
 def read_json(file: Path) -> Any:
-    """Read a JSON file that a user names or may have changed, such as one of scores.
+    """Read a JSON file that a user names or may have changed, such as a file of scores.
 
     Raises:
-        ConfigError: If it cannot be read, is not strict JSON, or takes more memory than is allowed; one line that
+        ConfigError: If the file can't be read, is not strict JSON, or needs more memory than is allowed; one line that
             begins with the file's name.
-        DamagedError: If it has a checksum, and was changed.
+        DamagedError: If the file does not match its checksum.
     """
     value = parse_json(read_text(file, factor=VALUES), file)
     require_unchanged(value, file)
@@ -168,7 +168,7 @@ def read_json(file: Path) -> Any:
 
 
 def parse_json(text: str, file: Path, line: int | None = None) -> Any:
-    """The value of the text of a JSON file, or of one of its lines; `ConfigError` if it is not strict JSON."""
+    """Parse the text of a JSON file, or of one of its lines; `ConfigError` if it is not strict JSON."""
     place = str(file) if line is None else f"{file}:{line}"
     try:
         value = _OF_FILES.decode(text)
@@ -183,9 +183,9 @@ def parse_json(text: str, file: Path, line: int | None = None) -> Any:
 
 
 def documents(text: str, name: str) -> list[Any]:
-    """The values of a text of one or more JSON documents, which may be printed over many lines.
+    """Parse a text of one or more JSON documents, each over one or many lines.
 
-    Raises `CorpusError` with the name and the line if it is not strict JSON.
+    Raises `CorpusError` with name and line if the text is not strict JSON.
     """
     values, end = list[Any](), 0
     try:
@@ -195,7 +195,7 @@ def documents(text: str, name: str) -> list[Any]:
         _require_encodable(text, values)
         return values
     except json.JSONDecodeError as error:
-        place, reason = f"{name}:{error.lineno}", f"text that is none at column {error.colno}: {error.msg}"
+        place, reason = f"{name}:{error.lineno}", f"other text at column {error.colno}: {error.msg}"
     except _FAULTS as error:
         place, reason = name, _described(error).removeprefix("got ")
     expected = "" if reason.startswith("expected") else "expected JSON, got "
@@ -203,7 +203,7 @@ def documents(text: str, name: str) -> list[Any]:
 
 
 _FAULTS = (LineError, RecursionError, UnicodeEncodeError)
-"""Errors of JSON that are no error of the syntax."""
+"""Errors of JSON other than syntax errors."""
 
 
 def _described(error: Exception) -> str:
@@ -218,5 +218,5 @@ def _require_encodable(text: str, value: Any) -> None:
 
 
 def encode(value: object, indent: int | None = None) -> bytes:
-    """Encode a value as JSON in UTF-8 with a newline; raises ValueError for NaN and infinity."""
+    """Encode a value as JSON in UTF-8 with a newline; raise ValueError for NaN and infinity."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent).encode() + b"\n"

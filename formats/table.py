@@ -1,4 +1,4 @@
-"""A table: named columns of cells, however they were written, with the place of each row; rows of symbol ids."""
+"""Tables: named columns of cells from any format, with row numbers for messages; rows of symbol ids."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,11 +19,11 @@ from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
 
 NO_EOS = "\0"
-"""Value of `RawTable.eos` where a file says that its messages have none; no symbol is called so."""
+"""Value of `RawTable.eos` if the file declares that there is no EOS; never the name of a symbol."""
 Arrays = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
-"""Flat values, and lengths of rows."""
+"""Concatenated values, and lengths of rows."""
 Cells = Sequence[Any] | Ragged
-"""Values of a column: texts, numbers, truth values, lists, mappings, None; or symbol ids of messages."""
+"""Values of a column: texts, numbers, Booleans, lists, mappings, None; or symbol ids of messages."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,33 +31,33 @@ class RawTable:
     """The content of a file or a frame."""
 
     source: str
-    """Its name, for messages."""
+    """Name of the file or frame in messages."""
     about: str
-    """Its form in words: `table with a header`."""
+    """Format in words: `table with a header`."""
     columns: Mapping[str, Cells]
-    """The cells by column; all columns have as many."""
+    """Cells by column; all columns have the same length."""
     rows: Sequence[int]
-    """The number of each row in the file: of lines from 1; a header is row 1, as a spreadsheet counts."""
+    """Row numbers in the file from 1; a header is row 1, as in spreadsheets."""
     unit: str = "row"
     """The word for a row: row, or line."""
     is_header: bool = True
-    """Whether the names of the columns are of the file; else they are ours, such as `message`, or numbers."""
+    """Whether the file names its columns; otherwise their names are assigned, such as `message`, or numbers."""
     roles: Mapping[str, str] = field(default_factory=dict)
-    """Roles that the file itself says."""
+    """Roles that the file declares."""
     eos: str | None = None
-    """EOS as the file itself says it: a symbol, or `NO_EOS`; None: it says nothing."""
+    """EOS that the file declares: a symbol, or `NO_EOS`; None: not declared."""
     are_texts: bool = False
-    """Whether cells are texts whose types are found, as in CSV."""
+    """Whether cells are texts whose types are inferred, as in CSV."""
     has_decimal_comma: bool = False
     """Whether `2,5` is a number."""
     layout: str | None = None
-    """The name of the layout by which its rows and roles were found."""
+    """Name of the layout that determined rows and roles."""
     has_na: bool = False
-    """Whether texts are in quotes, and NA without quotes is there, which is an empty cell here."""
+    """Whether the file has quoted texts and unquoted NA, which was read as an empty cell."""
     unclear: ReadingQuestion | None = None
-    """A question that is asked unless the user says how messages are split."""
+    """A question that is raised unless the user sets how messages are split."""
     notes: list[str] = field(default_factory=list)
-    """Notes about what was left out or guessed, to which its readers add."""
+    """Notes on excluded rows and inferred properties, extended while the table is read."""
 
     def __post_init__(self) -> None:
         """Make the names safe to print."""
@@ -79,9 +79,9 @@ class RawTable:
         self.notes.append(f"{self.source}: {text}")
 
     def values(self, name: str, *, is_strict: bool = True) -> Sequence[Any]:
-        """The cells of a column with their types: lists that are written as texts, too, and None for no value.
+        """Cells of a column with inferred types, including lists that are written as texts; None: missing value.
 
-        A text among lists is an error with its place where it is read strictly; else all are texts then.
+        If texts and lists are mixed, strict reading raises an error, and other reading returns texts.
         """
         cells = self.columns[name]
         if isinstance(cells, Ragged):
@@ -103,13 +103,13 @@ class RawTable:
             raise CorpusError(f"{place}: expected {error.expected}, got {error.got}") from None
 
     def missing(self, name: str) -> list[int]:
-        """The places of the cells of a column that have no value."""
+        """Indices of the rows without a value in a column."""
         cells = self.columns[name]
         places = () if isinstance(cells, Ragged) else enumerate(cells)
         return [place for place, cell in places if is_missing(cell)]
 
     def with_part(self, name: str) -> "RawTable | None":
-        """The table with a column of this name, which may be a part of another one; None if there is none.
+        """Add a column that is a part of another column, if necessary; None if there is no such part.
 
         Parts of objects, lists and texts are `response.word`, `response.0`; `color` joins `color_red` and `color_blue`.
         """
@@ -140,7 +140,7 @@ class RawTable:
         return replace(self, columns=columns, roles=roles).with_part(name)
 
     def chosen(self, where: Sequence[str]) -> "RawTable":
-        """The rows that all conditions choose, as `color=red`, `trial_type!=fixation`, or `word!=` for any word."""
+        """Select rows by conditions such as `color=red`, `trial_type!=fixation`, or `word!=` for any word."""
         found = self
         for condition in where:
             name, is_not, value = parse_condition(condition)
@@ -158,7 +158,7 @@ class RawTable:
         return found
 
     def with_rows(self, places: Sequence[int]) -> "RawTable":
-        """These rows alone."""
+        """Select rows by index."""
         columns = dict(self.columns)
         for name, cells in self.columns.items():
             if isinstance(cells, Ragged):
@@ -169,12 +169,12 @@ class RawTable:
 
 
 def more(places: Sequence[Any], start: str = ", and", what: str = "rows") -> str:
-    """How many places there are beside the first: `, and 2 more rows`; nothing if there is one."""
+    """Text for further places after the first: `, and 2 more rows`; empty for one place."""
     return f"{start} {len(places) - 1:,} more {what}" if len(places) > 1 else ""
 
 
 def _objects(cells: Sequence[Any]) -> list[dict[str, Any]]:
-    """The parts of cells that are objects or lists, or are written so, by their names; others have none."""
+    """Parts of each cell by name if it is an object or a list, or a text of one; otherwise an empty mapping."""
     texts = [cell for cell in cells if isinstance(cell, str) and cell]
     named: dict[str, Any] = dict(zip(texts, named_values(texts) or (), strict=False))
     values = [named.get(cell) or _as_object(cell) if isinstance(cell, str) else cell for cell in cells]
@@ -190,14 +190,14 @@ def _as_object(text: str) -> Any:
 
 
 def _as_text(value: Any) -> str:
-    """A value as a cell of a table of texts: a text as it is, nothing for None, else JSON."""
+    """Convert a value to a text cell: texts unchanged, None to an empty text, other values to JSON."""
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def parse_condition(text: str) -> tuple[str, bool, str]:
-    """Column, whether the value is excluded, and value of `COLUMN=VALUE` or `COLUMN!=VALUE`."""
+    """Parse `COLUMN=VALUE` or `COLUMN!=VALUE` into column, whether the value is excluded, and value."""
     name, equals, value = text.partition("=")
     is_not = name.endswith("!")
     name = name.removesuffix("!").strip()
@@ -207,7 +207,7 @@ def parse_condition(text: str) -> tuple[str, bool, str]:
 
 
 def is_written(cell: Any, value: str) -> bool:
-    """Whether a cell is what a user writes so: the text, the number, or nothing for an empty cell."""
+    """Whether a cell equals a value on the command line: a text, a number, or empty for an empty cell."""
     if is_missing(cell) or not value:
         return is_missing(cell) and not value
     if str(cell) == value or (isinstance(cell, bool) and str(cell).lower() == value):
@@ -216,13 +216,13 @@ def is_written(cell: Any, value: str) -> bool:
 
 
 def columns_of(rows: Sequence[Mapping[Any, Any]], default: Any = None) -> dict[Any, Any]:
-    """The columns of rows, in which a key that a row lacks has the default."""
+    """Convert rows to columns; missing keys get the default."""
     keys = dict.fromkeys(key for row in rows for key in row)
     return {key: [row.get(key, default) for row in rows] for key in keys}
 
 
 class Rows:
-    """An append-only list of rows. Strings are mapped to ids in order of first appearance."""
+    """An append-only list of rows; strings are mapped to ids in order of first appearance."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self.names = {name: index for index, name in enumerate(names)}

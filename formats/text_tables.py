@@ -1,4 +1,4 @@
-"""Reads texts as tables: CSV, TSV and tables of spreadsheets, and files with a message, or two columns, a line."""
+"""Read texts as tables: CSV, TSV and spreadsheet exports, and texts with one message, or two columns, per line."""
 
 import csv
 import io
@@ -18,18 +18,18 @@ from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion
 from ecsuite.runtime.printable import counted
 
 CELLS = 12.0
-"""Bytes of memory for each byte of a table, whose cells are texts of their own."""
+"""Peak memory per byte of a table while it is read."""
 ENDINGS = (".csv", ".tsv")
-"""Endings of files that are tables, whatever is in them."""
+"""Endings of files that are always read as tables."""
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-"""Separators of the cells of a table; in a `.txt` file also spaces, if its header is separated by them."""
+"""Separators of the cells of a table; in `.txt` files also spaces, if the header is separated by spaces."""
 CELL_SEPARATORS = (*SEPARATORS, " ")
 PAIRS = (" ||| ", "|||", " -> ", "->", " => ", " = ", "\t", ": ")
-"""Separators of the two columns of a text, in addition to the separators of tables."""
+"""Separators of the two columns of a text, in addition to `SEPARATORS`."""
 _COMMENT = "\0#"
-"""Mark of a line that is a comment."""
+"""Prefix that marks comment lines."""
 SAMPLE = 200
-"""Lines by which the separator is chosen."""
+"""Number of lines from which the separator is inferred."""
 
 
 def read_text_table(
@@ -43,14 +43,14 @@ def read_text_table(
     """Read a text as a table.
 
     Args:
-        file: UTF-8 text, perhaps packed.
-        name: What the user calls it; its ending says whether it is a table whatever is in it.
-        given: Names of columns that the user gave a role, numbers where the file has no header.
-        has_messages: Whether rows are messages, so that a file without a header may be one of messages.
-        layout: The layout that is asked for; None: a text has that whose expression all of its lines match.
+        file: Plain or compressed UTF-8 text.
+        name: Name of the file in messages; its ending may imply a table.
+        given: Names of columns whose role the user sets; numbers if the file has no header.
+        has_messages: Whether rows are messages, so that a file without a header may contain messages.
+        layout: The layout that the user names; None: a layout whose regular expression matches all lines.
 
     Raises:
-        ConfigError, CorpusError: If it is no text, or no table; one line with the place.
+        ConfigError, CorpusError: If the file is not a text, or not a table; one line with the position.
     """
     is_named = ending_of(name) in ENDINGS
     is_table = is_named or not has_messages
@@ -59,7 +59,9 @@ def read_text_table(
     except ConfigError as error:
         raise CorpusError(str(error)) from None
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a message may be long
-    told = re.match(r'"?sep=([,;|\t])"?\n', text, re.IGNORECASE)  # as spreadsheets know it
+    told = re.match(
+        r'"?sep=([,;|\t])"?\n', text, re.IGNORECASE
+    )  # declaration of the separator for spreadsheets
     if told:
         text = "\n" + text[told.end() :]  # rows keep their numbers
     if not is_table and (found := table_of_lines(text.split("\n"), name, layout)) is not None:
@@ -71,7 +73,7 @@ def read_text_table(
         return replace(_of_lines(text, name), notes=notes)
     quoted = text
     if separator in CELL_SEPARATORS and _has_quoted_names(lines, separator):
-        # NA without quotes is R's missing value, and "NA" a word.
+        # In R's files, NA without quotes is a missing value, and "NA" is a word.
         bare_or_quoted = rf'("(?:[^"]|"")*")|(?<![^{separator}\n])NA(?![^{separator}\n])'
         text = re.sub(bare_or_quoted, lambda found: found[1] or '""', text)
     if not (rows := _rows(text, separator, name)):
@@ -82,7 +84,7 @@ def read_text_table(
 
 
 def _without_comments(text: str, name: str, *, is_table: bool) -> tuple[str, list[str]]:
-    """A text with a mark for lines that begin with `#`, where others do not; of tables above the header."""
+    """Mark comment lines, which begin with `#` (in tables, only above the header); return the text and notes."""
     lines = text.split("\n")
     others = [number for number, line in enumerate(lines) if line.strip() and not line.startswith("#")]
     last = min(others, default=0) if is_table else len(lines)
@@ -97,7 +99,7 @@ def _without_comments(text: str, name: str, *, is_table: bool) -> tuple[str, lis
 def _separator(
     lines: Sequence[str], given: Collection[str], *, is_named: bool, has_messages: bool
 ) -> str | None:
-    """The separator by which every line has most cells, as many as others; None for a text with a message a line."""
+    """Infer the separator that splits all lines into the same, highest number of cells; None: one message per line."""
     found = {each: _num_cells(lines, each) for each in (*SEPARATORS, *PAIRS)}
     most = max(SEPARATORS, key=lambda each: (_num_cells(lines[:1], each), found[each] > 0))
     known = {*MESSAGE_NAMES, *(plain_name(name) for name in given if not name.isdecimal())}
@@ -113,7 +115,7 @@ def _separator(
 
 
 def _is_spaced(lines: Sequence[str], *, has_messages: bool) -> bool:
-    """Whether spaces stand between cells, as R writes tables: a header whose names do not come again below."""
+    """Whether cells are separated by spaces, as in R's tables: the names of the header do not occur below."""
     header, *rows = _cells(lines, " ") or [[]]
     names = [plain_name(split_header(cell)[0]) for cell in header]
     if len(names) < 2 or (has_messages and not {*names} & {*MESSAGE_NAMES}):
@@ -136,14 +138,14 @@ def _cells(lines: Sequence[str], separator: str) -> list[list[str]]:
 
 
 def _header(lines: Sequence[str], separator: str) -> list[str]:
-    """The names in a first line of several cells; of one that says that it is the message, `message`."""
+    """Normalised names in a first line with several cells; otherwise an empty list."""
     named = [split_header(cell) for cell in next(iter(_cells(lines[:1], separator)), [])]
     names = ["message" if role == "message" else plain_name(name) for name, role in named]
     return names if len(names) > 1 else []
 
 
 def _num_cells(lines: Sequence[str], separator: str) -> int:
-    """The number of cells that all lines have; 0 if they have different numbers, or one."""
+    """The number of cells per line; 0 if it differs between lines, or is 1."""
     if not lines or separator not in lines[0]:
         return 0
     is_plain = separator not in SEPARATORS
@@ -174,7 +176,7 @@ def _of_lines(text: str, name: str) -> RawTable:
         return _of_rows(cells, name, "\n", (), is_table=True, has_messages=True)
     filled = [line.split() for line in lines if line.strip()]
     if not filled:
-        raise CorpusError(f"{name}: empty file, expected a message a line, such as 3 1 4")
+        raise CorpusError(f"{name}: empty file, expected one message per line, such as 3 1 4")
     words = [cell for row in filled[:SAMPLE] for cell in row]
     if all(map(is_decimal, words)) and not all(re.fullmatch(r"[0-9]+", word) for word in words):
         expected = "expected messages: symbols are whole numbers from 0, or words"
@@ -186,7 +188,7 @@ def _of_lines(text: str, name: str) -> RawTable:
 
 
 def _shared_word(lines: Sequence[Sequence[str]], name: str) -> ReadingQuestion | None:
-    """The question whether a word between others, once in each line, is a symbol or stands between two columns."""
+    """Make the question whether a word that is once in each line is a symbol, or separates two columns."""
     first = lines[0]
     shared = {word for word in first[1:-1] if not is_decimal(word)}
     for line in lines:
@@ -204,8 +206,8 @@ def _shared_word(lines: Sequence[Sequence[str]], name: str) -> ReadingQuestion |
     )
     asked = f"all lines have {shorten(word)}: is it between two columns, or a symbol?"
     readings = [
-        ({"layout": pair}, f"{shorten(left)} is meant, {shorten(right)} said"),
-        ({"layout": turned}, f"{shorten(right)} is meant, {shorten(left)} said"),
+        ({"layout": pair}, f"{shorten(left)} is the meaning, {shorten(right)} the message"),
+        ({"layout": turned}, f"{shorten(right)} is the meaning, {shorten(left)} the message"),
         ({"split": "spaces"}, "a symbol of each message"),
     ]
     return ReadingQuestion(name, asked, readings, [f"the first line is {' '.join(first)[:60]}"])
@@ -246,7 +248,7 @@ def _of_rows(
                 named = [("", None), *named]
     header = [each or f"Unnamed: {at}" for at, (each, _) in enumerate(named)] if has_header else numbers
     if not body:
-        raise CorpusError(f"{name}: a header and no rows, expected a message a row")
+        raise CorpusError(f"{name}: a header and no rows, expected one message per row")
     if wrong := [(number, len(row)) for number, row in body if len(row) != len(header)]:
         expected = f"{len(header)} cells{', as in the header' if has_header else ''}, got {wrong[0][1]}"
         others = f"{more(wrong)} have not as many" if len(wrong) > 1 else ""
@@ -263,7 +265,7 @@ def _of_rows(
 
 
 def _are_names(first: Sequence[str], rows: Sequence[tuple[int, list[str]]]) -> bool:
-    """Whether a first row is one of names: not all of its texts, or of their words, are there below, too."""
+    """Whether the first row is a header: some of its texts, or of their words, do not occur below."""
     below = [
         {word for _, row in rows for cell in row[at : at + 1] for word in cell.split()}
         for at in range(len(first))
@@ -272,7 +274,7 @@ def _are_names(first: Sequence[str], rows: Sequence[tuple[int, list[str]]]) -> b
 
 
 def _are_row_names(rows: Sequence[tuple[int, list[str]]]) -> bool:
-    """Whether first cells that the header leaves out are names of rows, as R writes them: 1, 2, 3, or texts."""
+    """Whether first cells without a header are row names, as R writes them: 1, 2, 3, or texts."""
     cells = [row[0].strip() for _, row in rows]
     is_numbered = cells == [str(place) for place in range(1, len(cells) + 1)]
     return is_numbered or (len(set(cells)) == len(cells) and not any(map(is_decimal, cells)))

@@ -344,7 +344,6 @@ def card(
 
 
 def _front_matter(address: Address, summary: Summary, licence: Licence) -> str:
-    """Metadata of a card for the hub."""
     size = next((name for bound, name in SIZES if summary.num_messages < bound), "n>1M")
     data = {
         "pretty_name": address.name,
@@ -402,7 +401,6 @@ def _value(value: object) -> float | None:
 
 
 def _signatures(sources: Sequence[Source]) -> Table:
-    """The signatures of the scores of several sources."""
     found = dict.fromkeys(
         (record.name, record.signature) for source in sources for record in source.records if record.signature
     )

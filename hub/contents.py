@@ -140,8 +140,8 @@ class Sanitizer:
                     line += block.count(b"\n", 0, found.start())
                     shown = "" if pattern in [each for each, _ in self._secret] else f" ({_text(found[0])})"
                     raise ConfigError(
-                        f"{file}:{line}: has {what}{shown}, which would be there for all to read: take it out of the "
-                        "file, or the file out of the folder; nothing was sent"
+                        f"{file}:{line}: has {what}{shown}, which everyone could read: remove it from the file, or "
+                        "the file from the folder; nothing was sent"
                     )
             line += block.count(b"\n", 0, is_counted)
 
@@ -284,7 +284,7 @@ def contents_of(source: Path, sanitizer: Sanitizer, *, with_agents: bool = True)
         found = {}
         for name, file, why in _walk(source, source):
             if why is None and not with_agents and file.name.startswith(AGENTS):
-                why = "agents were not asked for"
+                why = "agents are not included"
             if why is None:
                 found[name] = file
             elif why:
@@ -310,7 +310,7 @@ def _walk(folder: Path, root: Path) -> Iterator[tuple[str, Path, str | None]]:
         mode = entry.stat().st_mode
         if stat.S_ISDIR(mode):
             if entry.name in SKIPPED:
-                yield f"{name}/", entry, "kept work and logs of other tools stay here"
+                yield f"{name}/", entry, "stored jobs and logs of other tools are not pushed"
             elif not entry.is_symlink():  # its files are below their own names
                 yield from _walk(entry, root)
             continue
@@ -320,13 +320,13 @@ def _walk(folder: Path, root: Path) -> Iterator[tuple[str, Path, str | None]]:
 def _reason(file: Path, name: str, mode: int) -> str | None:
     """Reason why a file is not pushed; None if it is."""
     if not stat.S_ISREG(mode):
-        return "no file"
+        return "not a regular file"
     if name in (CARD, CROISSANT):
         return ""
     plain = file.name.removesuffix(".gz").removesuffix(".xz")
     is_code = plain.endswith(".py") and CODE in Path(name).parts[:-1]
     if not plain.endswith(tuple(ENDINGS)) and not is_code:
-        return "not a kind of file that runs, corpora and tables are"
+        return "not a file type of runs, corpora or tables"
     return None
 
 

@@ -192,7 +192,7 @@ def sums_in(content: bytes, where: str) -> dict[str, str]:
     """The SHA-256 of each file listed in a `croissant.json` of ecsuite.
 
     Raises:
-        DamagedError: If it is no such file.
+        DamagedError: If `push` did not write the file.
     """
     try:
         files = msgspec.json.decode(content, type=_Files)

@@ -133,7 +133,7 @@ def pull(
             raise
         except BaseException:
             if any(each.is_file() for each in part.iterdir()):
-                note(f"{address}: what was downloaded is kept in {part}: the same command goes on from there")
+                note(f"{address}: finished downloads are stored in {part}: the same command continues")
             else:
                 shutil.rmtree(part)
             raise
@@ -145,7 +145,7 @@ def pull(
 
 def _require_new(folder: Path) -> None:
     if folder.exists() or folder.is_symlink():
-        raise ConfigError(f"{folder}: is there already: choose another folder, or move it away")
+        raise ConfigError(f"{folder}: exists already: choose another folder, or move it away")
 
 
 def _listed(api: "HfApi", address: Address, commit: str) -> dict[str, HubFile]:
@@ -166,7 +166,6 @@ def _listed(api: "HfApi", address: Address, commit: str) -> dict[str, HubFile]:
 
 
 def _missing(part: Path, listed: Mapping[str, HubFile]) -> int:
-    """Number of bytes to download."""
     return sum(each.size for each in listed.values() if not (part / each.name).is_file())
 
 
@@ -190,7 +189,7 @@ def _pull_files(
         )
     _fetch(api, address, commit, listed[CROISSANT], part)
     sums = sums_in((part / CROISSANT).read_bytes(), where)
-    if CARD in listed:  # which its owner may edit on its page
+    if CARD in listed:  # without a checksum, since its owner may edit it on the hub
         _fetch(api, address, commit, listed[CARD], part)
     expected = {*sums, CROISSANT, *({CARD} & {*listed})}
     for names, what in ((expected - {*listed}, "is missing"), ({*listed} - expected, "was added")):

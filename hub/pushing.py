@@ -1,4 +1,4 @@
-"""`push`: a run, a corpus or records to the Hugging Face hub, with a card, Croissant metadata and checksums."""
+"""`push`: upload a run, a corpus or results to the Hugging Face hub, with a card, Croissant metadata and checksums."""
 
 import hashlib
 from collections.abc import Callable

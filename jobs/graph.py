@@ -196,7 +196,7 @@ class _Running:
         self.runner, self.store = runner, store
         self.more = more
         self.added: dict[Job, None] = {}  # jobs that `more` wanted
-        self.results = dict(plan.kept)  # of jobs that are done, or failed
+        self.results = dict(plan.kept)  # results of finished and failed jobs
         self.waiting = dict.fromkeys(plan.missing)  # jobs that are not started, in the order of the plan
         self.groups: dict[int, list[Job]] = {}  # by number, the jobs of a group that have no result yet
         self.latest: dict[int, Event] = {}  # the last progress of each group
@@ -261,13 +261,13 @@ class _Running:
                 return
         if self.opened_folder is not None:  # some systems cannot open folders
             raise DamagedError(
-                f"{folder}: this folder of kept results was removed or replaced while jobs ran; the same command "
-                "computes what is missing"
+                f"{folder}: this folder of stored results was removed or replaced while jobs ran; the same command "
+                "computes the missing results"
             )
 
     def start(self) -> None:
         """Start groups until all workers are busy."""
-        for job in list(self.waiting):  # each is after those that it reads
+        for job in list(self.waiting):  # in topological order
             for each in job.after:
                 if each in self.results and self.results[each].failure is not None:
                     del self.waiting[job]
@@ -368,7 +368,7 @@ class _Running:
             job = next((job for job in group if job.digest == event.text), None)
             result = None if job is None else self.store.read(job)
             if job is None or result is None:
-                return  # told by the store; the job counts as failed when its group ends
+                return  # the store has reported it; the job counts as failed when its group ends
             group.remove(job)
             self.done += job.work
             if result.failure is not None:
@@ -452,5 +452,5 @@ def _work(jobs: Iterable[Job]) -> float:
 
 
 def _lacks_memory(event: Event) -> bool:
-    # torch raises a RuntimeError where the memory of the machine does not suffice, and its own error for that of a GPU.
+    # torch raises a RuntimeError if the machine's memory is exhausted, and its own error for a GPU.
     return event.error in ("MemoryError", "OutOfMemoryError") or "can't allocate memory" in event.text

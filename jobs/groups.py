@@ -123,7 +123,7 @@ class GroupFolder:
         """Queue a group; returns its name. Its jobs must not be in groups of others, see `putting`."""
         name = f"{pool}.{self.command}.{number:06}"
         content = {"jobs": [asdict(job) for job in group]}
-        # Whole or not at all, but not safe from a power cut, after which nobody wants it.
+        # Written atomically, without a flush to disk: after a power cut, the group is obsolete.
         written = self.folder / f".{name}{UNFINISHED}"
         written.write_text(json.dumps(content))
         os.replace(written, self.file(name, JOBS))
@@ -140,7 +140,7 @@ class GroupFolder:
         lines = new[: new.rfind(b"\n") + 1]
         events = []
         for line in lines.splitlines():
-            with suppress(*UNREADABLE):  # a worker that then tells nothing more is taken to be lost
+            with suppress(*UNREADABLE):  # a worker without further events counts as lost
                 event = Event(**json.loads(line))
                 if event.kind in get_args(Kind):
                     events.append(event)
@@ -196,7 +196,7 @@ class GroupFolder:
                     continue
                 holder = "a worker of an earlier command"
             found |= dict.fromkeys(digests, holder)
-        # Files that killed processes left of groups that were removed, and of commands without groups.
+        # Files of removed groups, and of commands without groups, left by killed processes.
         files = set(os.listdir(self.folder))
         for file in files:
             name, ending = os.path.splitext(file)
@@ -309,7 +309,7 @@ class TakenGroup:
     def tell(self, event: Event) -> None:
         """Append an event for the command."""
         self.last = event.kind
-        # A group that was removed meanwhile has nobody who listens.
+        # If the group was removed, no command reads its events.
         with suppress(FileNotFoundError), self.folder.file(self.name, EVENTS).open("r+b") as file:
             file.seek(0, os.SEEK_END)
             file.write(json.dumps(asdict(event)).encode() + b"\n")

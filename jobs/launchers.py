@@ -133,7 +133,7 @@ class Workers:
     def poll(self, seconds: float) -> None:
         """Wait at most about this long for events, and report them."""
         if not self.groups:
-            time.sleep(seconds)  # for what other commands compute
+            time.sleep(seconds)  # other commands may be computing
             return
         self.launcher.start(self.groups.values())
         began = time.monotonic()
@@ -220,7 +220,7 @@ class Workers:
             if event.kind in ENDS:
                 self._end(group, own)
                 break
-            if event.kind != "stopped":  # its worker gives it back, see above
+            if event.kind != "stopped":  # its worker releases it, see above
                 self.report(own)
         return bool(events)
 

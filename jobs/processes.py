@@ -87,9 +87,7 @@ class Local(Launcher):
                 _end(self.workers.pop(name))
                 self.ended[name] = _how_it_ended(worker.returncode)
                 if worker.returncode > 0 and not any(group.worker == name for group in groups):
-                    raise ConfigError(
-                        f"a worker ended{self.ended[name]} without a job; what it said is above"
-                    )
+                    raise ConfigError(f"a worker ended{self.ended[name]} without a job; its output is above")
         for group in list(groups):
             if group.worker in self.ended:
                 yield Lost(group=group, kind="died", text=f"its process ended{self.ended[group.worker]}")
@@ -121,7 +119,6 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _how_it_ended(code: int) -> str:
-    """Describe how a process ended."""
     if code >= 0:
         return f" with code {code}"
     return ": it was killed (out of memory?)" if code == -signal.SIGKILL else f" with signal {-code}"

@@ -70,7 +70,7 @@ class Cluster:
         if self.ray is not None:
             return self.ray
         address = self.options.address
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no usage statistics
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         try:
             ray: Any = import_module("ray")
@@ -90,7 +90,7 @@ class Cluster:
                     )
             except (
                 Exception
-            ) as error:  # of many classes: no cluster, another version of Python or Ray, no rights
+            ) as error:  # several causes: no cluster, another version of Python or Ray, no permission
                 if address is None and isinstance(error, ConnectionError):
                     raise ConfigError(
                         "--on ray: no cluster of Ray runs here; name one: --on ray,address=HOST:6379, or start one on "
@@ -252,12 +252,10 @@ class Ray(Launcher):
 
 
 def _work(folder: str, pool: str, name: str) -> None:
-    """Compute groups on a node."""
     work(Path(folder), WorkerOptions(pools=(pool,), name=name, seconds_idle=SECONDS_IDLE))
 
 
 def _sees(file: str) -> bool:
-    """Whether a node sees a file."""
     return os.path.exists(file)
 
 

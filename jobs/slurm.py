@@ -46,7 +46,7 @@ class Slurm(Launcher):
     """Starts tasks of Slurm; see `Launcher` for the methods."""
 
     ends_with_command = False
-    num_slots = MOST_GROUPS  # arrays of more than 1,000 tasks are refused by Slurm's default
+    num_slots = MOST_GROUPS  # Slurm by default rejects arrays of more than 1,000 tasks
 
     def __init__(self, folder: GroupFolder, options: Mapping[str, str]) -> None:
         super().__init__(folder)
@@ -64,7 +64,7 @@ class Slurm(Launcher):
         self.num_lacking[pool] += 1
         if pool not in self.pools:
             self.pools[pool] = resources
-            # They wait for groups of an earlier command, which this one puts anew.
+            # They wait for groups of an earlier command, which this command queues again.
             self.num_lacking[pool] -= len(_waiting(pool))
         return pool
 
@@ -79,11 +79,11 @@ class Slurm(Launcher):
         try:
             executor = _executor(self.logs, self.options, self.pools[pool], f"ecsuite-{pool}")
             limit = 60.0 * minutes_of(self.options["time"])
-            # submitit prints what sbatch says; it is in the error, too.
+            # submitit prints the output of sbatch, which is also in the error.
             with redirect_stderr(io.StringIO()), executor.batch():
                 for _ in range(number):
                     executor.submit(Work(), str(self.store), pool, limit)
-        except Exception as error:  # of submitit, whose classes differ between its versions
+        except Exception as error:  # submitit's classes of errors differ between versions
             said = "; ".join(line.removeprefix("sbatch: error: ") for line in str(error).splitlines())
             raise ConfigError(f"--on slurm: sbatch refused the jobs: {said:.200}") from None
 
@@ -94,7 +94,7 @@ class Slurm(Launcher):
         self.last_check = time.monotonic()
         queue = _queue()
         if queue is None:
-            return  # it does not answer; tasks may go on
+            return  # Slurm does not answer; tasks may still run
         for group in groups:
             if group.worker:
                 is_known = group.worker in queue
@@ -122,7 +122,7 @@ class Slurm(Launcher):
 
     def cancel(self, groups: Collection[Standing]) -> str:
         """Cancel the tasks that wait in Slurm, if no command has groups left for them."""
-        busy = {group.worker for group in groups}  # a task that has taken a group waits to go on with it
+        busy = {group.worker for group in groups}  # a waiting task that has taken a group will resume it
         for pool in self.pools:
             if not self.folder.has_free(pool):
                 _cancel([task for task in _waiting(pool) if task not in busy], "--state=PENDING")

@@ -64,7 +64,7 @@ class Store:
         try:
             entry = without_format("kept result", json.loads(file.read_bytes()), file)
             if entry.pop("checksum") != hash_of(entry):
-                raise ValueError("its checksum is another")
+                raise ValueError("its checksum differs")
             if entry["key"] != job.key:
                 raise ValueError("it is the result of another job")
         except FormatError:
@@ -100,7 +100,7 @@ class Store:
             sha256 = hashlib.sha256(value.arrays).hexdigest()
             write_atomically(file.with_suffix(".safetensors"), value.arrays)
             value = value.value
-        # As read again, so that a checksum of lists and tuples is the same.
+        # Converted to JSON and back, so that lists and tuples have the same checksum.
         value = json.loads(json.dumps(value, allow_nan=False))
         entry = {
             "key": job.key,

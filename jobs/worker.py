@@ -139,7 +139,7 @@ def _compute_taken(taken: TakenGroup, store: Store, should_stop: Callable[[], bo
             if now - last_report < min(MOST_REPORT, max(LEAST_REPORT, SHARE_OF_REPORTS * (now - began))):
                 return
             last_report = now
-        if event.kind != "started":  # told when it was taken
+        if event.kind != "started":  # reported when it was taken
             taken.tell(event)
 
     def is_asked() -> bool:
@@ -202,9 +202,9 @@ def compute_jobs(group: Group, store: Store, context: Context) -> Iterator[SentJ
                 yield keep(group[index], value)
     except DivergedError as error:
         if len(group) > 1:
-            raise  # not known which one: each is computed alone
-        yield keep(group[0], None, str(error))  # every other try would end in the same way
-    except SystemExit as error:  # of a user's own part; it would end a worker without a word
+            raise  # the failed job is unknown: each job is computed alone
+        yield keep(group[0], None, str(error))  # a retry would fail in the same way
+    except SystemExit as error:  # raised by a user's own part; it would end a worker without a message
         raise error_in_part(error) or error from None
 
 
@@ -233,8 +233,8 @@ def compute_and_report(
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             kind = ConfigError.__name__
             text = (
-                f"no room is left on the disk of {store.folder} ({error.strerror}); finished jobs are kept, and the "
-                "same command goes on when there is room"
+                f"the disk of {store.folder} is full ({error.strerror}); finished jobs are stored, and the same "
+                "command continues when there is space"
             )
         elif kind not in USERS_ERRORS:
             place = ""

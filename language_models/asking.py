@@ -1,4 +1,4 @@
-"""Questions to a backend: stored answers first, several at once, within limits; and the cost of a run."""
+"""Ask a backend: stored answers first, several questions at once, within limits; estimate the cost of a run."""
 
 import errno
 import hashlib
@@ -29,9 +29,9 @@ KEY = "answers"
 FILE = BESIDE[KEY]
 """Name of the file in a run folder."""
 SECONDS_TO_STORE = 0.002
-"""Time to render a prompt and to store its answer, roughly."""
+"""Approximate time to render a prompt and to store its answer."""
 GO_ON = f"nothing is lost: {RUN_AGAIN}"
-"""Advice after a run stopped that can go on."""
+"""Advice after a run that can be resumed."""
 
 
 def digest(content: Any) -> str:
@@ -56,17 +56,17 @@ class Used:
 
 
 class KeptAnswers:
-    """Stored answers of a run, a line each, by the digest of backend settings, prompt, allowed answers and draw.
+    """Stored answers of a run, one per line, by the digest of backend settings, prompt, allowed answers and draw.
 
     Args:
-        folder: Run folder; None: answers are kept in memory only.
-        note: Receives a message about damaged lines, whose questions are asked again.
-        is_read_only: Whether the file is left as it is.
+        folder: Run folder; None: answers are in memory only.
+        note: Called with a message about damaged lines, whose questions are asked again.
+        is_read_only: Whether the file must not be changed.
 
     Attributes:
         replies: Replies by digest of the question.
         used: Calls and tokens by digest of participant and backend settings.
-        first: Probabilities of choices in the first rounds of agents, by the same digest, as far as backends have them.
+        first: Probabilities of choices in the first rounds of agents, by the same digest, if the backend has them.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class KeptAnswers:
                     raise ValueError
                 self._take(row, line)
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError, msgspec.MsgspecError):
-                damaged += number < len(lines) - 1  # the last one was cut when the process was killed
+                damaged += number < len(lines) - 1  # the last line may be cut by a killed process
         if damaged:
             note(
                 f"{self.file}: {damaged} answers are damaged{'' if is_read_only else ' and asked for again'}"
@@ -112,10 +112,10 @@ class KeptAnswers:
         self.replies[row["key"]], self._lines[row["key"]] = reply, line
 
     def add(self, key: str, backend: str, request: Request, reply: Reply) -> None:
-        """Store an answer, in the file before anything else is done with it.
+        """Store an answer in the file before it is used.
 
         Raises:
-            ConfigError: If it can't be written; the file is then as before.
+            ConfigError: If the answer can't be written; the file is then unchanged.
         """
         known = {name: getattr(reply, name) for name in Reply.__slots__}
         if reply.choice_probabilities is None:
@@ -134,12 +134,12 @@ class KeptAnswers:
                     except OSError as error:
                         opened.truncate(before)
                         raise ConfigError(
-                            f"{self.file}: can't be written: {error.strerror}; the answers before are kept: {RUN_AGAIN}"
+                            f"{self.file}: can't be written: {error.strerror}; earlier answers are stored: {RUN_AGAIN}"
                         ) from None
             self._take(row, line)
 
     def sort(self) -> None:
-        """Sort the file by key, so that it does not depend on which answer came first."""
+        """Sort the file by key, so that it does not depend on the order of answers."""
         if self.file is not None and self._lines:
             write_atomically(self.file, [self._lines[key] for key in sorted(self._lines)])
 
@@ -149,17 +149,17 @@ class AskingOptions:
     """Retries and limits of questions to a model."""
 
     tries: Count = 5
-    """How often it is asked before an answer that is not allowed stops the run; each time with another draw."""
+    """Maximum number of attempts, each with another draw, before an answer that is not allowed stops the run."""
     max_calls: Count | None = None
-    """Most calls of this participant in the run, those before it was resumed too; null: no limit."""
+    """Maximum number of calls of this participant in the run, including calls before a resume; null: no limit."""
     max_tokens: Count | None = None
-    """Most tokens of its prompts and answers in the run; null: no limit."""
+    """Maximum number of tokens of its prompts and answers in the run; null: no limit."""
     prompt_price: Weight = 0.0
     """Price of a million tokens of prompts, in any currency."""
     answer_price: Weight = 0.0
     """Price of a million tokens of answers."""
     max_cost: Positive | None = None
-    """Most that its answers in the run may cost by these prices; null: no limit."""
+    """Maximum cost of its prompts and answers in the run by these prices; null: no limit."""
 
     changeable: ClassVar[tuple[str, ...]] = (
         "tries", "max_calls", "max_tokens", "prompt_price", "answer_price", "max_cost"
@@ -169,7 +169,7 @@ class AskingOptions:
     def __post_init__(self) -> None:
         """Raise `ConfigError` for a limit of costs without a price."""
         if self.max_cost is not None and not (self.prompt_price or self.answer_price):
-            raise ConfigError("max_cost: expected prompt_price and answer_price, of a million tokens each")
+            raise ConfigError("max_cost: needs prompt_price and answer_price, per million tokens")
 
     def cost(self, tokens: "Used | Cost") -> float:
         """Price of tokens."""
@@ -194,7 +194,7 @@ class Asker:
         self.kept = KeptAnswers()
         self.earlier: KeptAnswers | None = None
         self._settings = backend.settings
-        # Two participants may ask one model, and the limits and costs of each are its own.
+        # Two participants with the same model have separate limits and costs.
         self._asks = digest([place, self._settings])
         self._lock = Lock()
         self._under_way = 0
@@ -206,16 +206,16 @@ class Asker:
 
     @property
     def first_choices(self) -> dict[str, float]:
-        """Mean probability of each choice in the first rounds of agents; empty where the backend does not have it."""
+        """Mean probability of each choice in the first rounds of agents; empty if the backend does not have it."""
         first = self.kept.first[self._asks]
         return {name: fsum(each.get(name, 0.0) for each in first) / len(first) for name in chain(*first)}
 
     def ask(self, requests: Sequence[Request]) -> list[str]:
-        """Answer several independent questions, equal ones once.
+        """Answer several independent questions; equal questions are asked once.
 
         Raises:
             LimitError: If a limit is reached.
-            ConfigError: If there is no allowed answer; answers that came are stored.
+            ConfigError: If there is no allowed answer; received answers are stored.
         """
         keys = [digest([self._settings, *each.content(), each.draw]) for each in requests]
         asked = dict(zip(keys, requests, strict=True))
@@ -235,7 +235,7 @@ class Asker:
                     each.result()  # raises the first error
                 is_done = True
             finally:
-                if not is_done:  # requests that were sent are waited for, since their answers are stored
+                if not is_done:  # waits for pending requests, whose answers are stored
                     backend.is_over.set()
                     pool.shutdown(cancel_futures=True)
                     if not was_over:
@@ -243,12 +243,12 @@ class Asker:
             return [running[key].result() for key in keys]
 
     def _store_together(self, requests: Mapping[str, Request]) -> None:
-        """Let the backend answer batches of requests, by key, as far as limits allow, and store the replies."""
+        """Let the backend answer batches of requests, by key, within the limits, and store the replies."""
         size, items = self.backend.batch_size, list(requests.items())
         for batch in (items[start : start + size] for start in range(0, len(items), size)):
             begun = 0
             try:
-                # A limit that is reached here is reported where the first request without an answer is asked.
+                # A limit that is reached here is reported by the first request without an answer.
                 with suppress(LimitError):
                     for _ in batch:
                         self._begin()
@@ -272,12 +272,10 @@ class Asker:
             tries += 1
         else:
             return answer
-        # These replies are stored, and would be read again.
+        # A new attempt would read these stored replies again.
         advice = f"{GO_ON}, with more {self.place}.tries"
         if not backend.is_drawn:
-            advice = (
-                "it says the same if it is asked again: expected another prompt, or a temperature above 0"
-            )
+            advice = "its answer is deterministic: change the prompt, or use a temperature above 0"
         most = getattr(backend.options, "answer_tokens", None)
         if most is not None and reply.answer_tokens >= most:
             advice = (
@@ -293,7 +291,7 @@ class Asker:
             return reply
         if self.earlier is not None:
             if (reply := self.earlier.replies.get(key)) is None:
-                raise ConfigError(f"{self.place}: --replay: an answer is not among those that were kept")
+                raise ConfigError(f"{self.place}: --replay: an answer is not among the stored answers")
             self.kept.add(key, self._asks, request, reply)
             return reply
         self._begin()
@@ -303,7 +301,7 @@ class Asker:
                 if (models := self.used.models) and reply.model != models[0]:
                     raise ConfigError(
                         f"{self.place}: the server's model was {shown(models[0])} and is now {shown(reply.model)}: "
-                        f"where it is the first again, {RUN_AGAIN}, or begin another run with --out"
+                        f"with the first model, {RUN_AGAIN}, or begin another run with --out"
                     )
                 self.kept.add(key, self._asks, request, reply)
         finally:
@@ -312,7 +310,7 @@ class Asker:
         return reply
 
     def _begin(self) -> None:
-        """Count a call that begins; `LimitError` for one too many."""
+        """Count a new call; raise `LimitError` above a limit."""
         options = self.options
         with self._lock:
             used, calls = self.used, self.used.calls + self._under_way
@@ -337,7 +335,7 @@ class Cost:
     options: AskingOptions
     """Options with the prices."""
     questions: dict[str, Request] = field(default_factory=dict)
-    """Different questions, by digest, whatever their draws."""
+    """Distinct questions by digest, independent of their draws."""
     calls: int = 0
     prompt_tokens: int = 0
     answer_tokens: int = 0
@@ -358,12 +356,12 @@ class Cost:
 
 
 class PlanningBackend(Drawn):
-    """Random answers in place of a backend, which are counted.
+    """Random answers instead of a backend, to count questions.
 
-    Without a temperature, equal questions have equal answers, and other questions other ones.
+    At temperature 0, equal questions have equal answers, and different questions have different answers.
 
     Args:
-        backend: Backend of the run that is planned.
+        backend: Backend of the planned run.
         options: Options with its prices.
     """
 

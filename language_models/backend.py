@@ -26,11 +26,11 @@ BACKENDS = Registry(
         ),
         "transformers": (
             "ecsuite.language_models.causal:CausalModel",
-            "a causal model on this machine, held to what may be answered by its logits",
+            "a causal model on this machine, restricted to allowed answers by its logits",
         ),
         "gguf": (
             "ecsuite.language_models.gguf:GgufModel",
-            "a model in one file, such as what `ecsuite data smollm2` fetches; as transformers",
+            "a model in one file, such as the model of `ecsuite data smollm2`; as transformers",
         ),
         "typed": (
             "ecsuite.language_models.backend:Typed",
@@ -46,16 +46,16 @@ BACKENDS = Registry(
 )
 """Backends by name."""
 SMOLLM2 = "smollm2"
-"""Name of the model that `ecsuite data smollm2` fetches, and of its folder of data."""
+"""Name of the model that `ecsuite data smollm2` downloads, and of its data folder."""
 MODEL = "SmolLM2-135M-Instruct.Q4_1.gguf"
-"""Its file."""
+"""File name of the model."""
 MODEL_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-"""SHA-256 of its file."""
+"""SHA-256 of the model file."""
 NO_TERMINAL = "backend typed: expected a terminal at which a person answers"
 PERSON = "person"
 """Model name in the replies of people."""
 MOST_NAMED = 40
-"""Most choices or symbols that a sentence lists."""
+"""Maximum number of choices or symbols that a sentence lists."""
 QUOTES = "\"'`*“” "
 """Characters that are removed at both ends of an answer."""
 
@@ -67,11 +67,11 @@ class Allowed:
     choices: tuple[str, ...] = ()
     """Answers to choose from."""
     symbols: tuple[str, ...] = ()
-    """Letters, syllables or words that answers are made of."""
+    """Letters, syllables or words that answers consist of."""
     separator: str = ""
     """Text between two symbols."""
     max_len: int = 8
-    """Most symbols; of free text most words."""
+    """Maximum number of symbols, or of words in free text."""
 
     @cached_property
     def _symbol(self) -> re.Pattern[str]:
@@ -79,7 +79,7 @@ class Allowed:
         return re.compile("|".join(by_length))
 
     def split(self, text: str) -> tuple[str, ...]:
-        """Split an answer into its symbols; a choice without symbols is one."""
+        """Split an answer into its symbols; a choice is a single symbol."""
         if self.symbols and self.separator:
             return tuple(text.split(self.separator))
         if self.symbols:
@@ -108,7 +108,7 @@ class Allowed:
         return not text or self._begins(text, self.max_len)
 
     def _begins(self, text: str, left: int) -> bool:
-        """Return whether a text is at most `left` symbols, the last of them perhaps unfinished."""
+        """Return whether a text has at most `left` symbols; the last symbol may be unfinished."""
         if left == 0:
             return False
         for symbol in self.symbols:
@@ -128,7 +128,7 @@ class Allowed:
     def read(self, reply: str) -> str | None:
         """Find the answer in a reply, without quotation marks and a full stop at its end.
 
-        Choices and symbols are also found in another case; free text is otherwise left as it is.
+        Choices and symbols are matched regardless of case; free text is otherwise unchanged.
 
         Returns:
             The answer; None if there is none.
@@ -153,7 +153,7 @@ class Allowed:
         return self.separator.join(names.get(part, part) for part in parts) if is_whole else folded
 
     def drawn(self, rng: np.random.Generator, length: int | None = None) -> str:
-        """Draw an answer; of symbols, `length` of them (None: 1 to `max_len`)."""
+        """Draw a random answer; `length`: number of symbols (None: 1 to `max_len`)."""
         if self.choices:
             return self.choices[int(rng.integers(len(self.choices)))]
         symbols = self.symbols or ("la", "mi", "no", "pu")
@@ -186,7 +186,7 @@ class Allowed:
 
 
 def _escaped(text: str) -> str:
-    r"""Text as a regular expression of ECMA-262, which has no `\ ` and no `\#`, as `re.escape` writes them."""
+    r"""Escape a text for regular expressions of ECMA-262, which lack the `\ ` and `\#` of `re.escape`."""
     return re.sub(r"[\\^$.*+?()\[\]{}|]", r"\\\g<0>", text)
 
 
@@ -221,7 +221,7 @@ class Reply:
     prompt_tokens: int
     answer_tokens: int
     choice_probabilities: dict[str, float] | None = None
-    """Probability of each choice at this temperature; None where the backend does not have them."""
+    """Probability of each choice at this temperature; None if the backend does not have them."""
 
 
 class Backend(ABC):
@@ -230,28 +230,28 @@ class Backend(ABC):
     Options: ClassVar[type] = NoOptions
 
     is_drawn: bool = True
-    """Whether the same question can get another answer."""
+    """Whether the same question can get different answers."""
     concurrency: int = 1
-    """Requests that are answered at once."""
+    """Number of concurrent requests."""
     batch_size: int = 1
-    """Most requests that `replies` takes, if it is faster than one `reply` for each."""
+    """Maximum number of requests for `replies`, if it is faster than single calls of `reply`."""
     remembers: bool = False
-    """Whether a question that was asked before, with another draw, is answered at once."""
+    """Whether repeated questions, with another draw, are answered without delay."""
     has_probabilities: bool = False
     """Whether replies have the probabilities of choices."""
 
     def __init__(self, options: Any) -> None:
         self.options = options
         self.is_over = Event()
-        """Set when nobody waits for answers any more."""
+        """Set when answers are no longer needed."""
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Settings that change answers, part of the digest under which these are stored; by default all options."""
+        """Settings that affect answers, part of the key of stored answers; by default all options."""
         return {"backend": type(self).__name__, **asdict(self.options)}
 
     def seconds_of(self, requests: Sequence[Request]) -> float:
-        """Mean duration of the answers to requests in seconds: an assumption, unless the backend measures it."""
+        """Mean time to answer a request in seconds: an assumption, unless the backend measures it."""
         return 1.0
 
     def require(self, allowed: Allowed) -> None:
@@ -264,40 +264,40 @@ class Backend(ABC):
 
     @abstractmethod
     def reply(self, request: Request) -> Reply:
-        """Answer a request; `ConfigError` in one line if that fails."""
+        """Answer a request; raise `ConfigError` with one line on failure."""
 
     def replies(self, requests: Sequence[Request]) -> list[Reply]:
         """Answer several independent requests."""
         return [self.reply(each) for each in requests]
 
     def num_tokens(self, text: str) -> int:
-        """Count the tokens of a text, by default one for four characters."""
+        """Estimate the number of tokens of a text, by default one per four characters."""
         return -(-len(text) // 4)
 
 
 def model_file() -> Path:
-    """Find the file of the model that `ecsuite data smollm2` fetches.
+    """Path of the model that `ecsuite data smollm2` downloads.
 
     Raises:
-        ConfigError: If it was not fetched.
+        ConfigError: If the file does not exist.
     """
     file = data_folder(SMOLLM2) / MODEL
     if not file.is_file():
         raise ConfigError(
-            f"{file}: no such file; ecsuite data {SMOLLM2} fetches it, 93 MB, Apache License 2.0"
+            f"{file}: no such file; download it with ecsuite data {SMOLLM2} (93 MB, Apache License 2.0)"
         )
     return file
 
 
 class Drawn(Backend):
-    """Random answers, for tests and for the cost of a study."""
+    """Random answers, for tests and for cost estimates."""
 
     def seconds_of(self, requests: Sequence[Request]) -> float:
         """No time."""
         return 0.0
 
     def reply(self, request: Request) -> Reply:
-        """Draw an allowed answer by the number of the draw."""
+        """Draw an allowed answer, seeded by the number of the draw."""
         text = request.allowed.drawn(np.random.default_rng([request.draw, *b"drawn"]))
         length = self.num_tokens(request.system) + self.num_tokens(request.user)
         return Reply(text=text, model="drawn", prompt_tokens=length, answer_tokens=self.num_tokens(text))
@@ -314,7 +314,7 @@ class Typed(Backend):
             raise ConfigError(NO_TERMINAL) from None
 
     def reply(self, request: Request) -> Reply:
-        """Read a line of the person.
+        """Read the person's answer from the terminal.
 
         Raises:
             ConfigError: If there is no terminal.
@@ -336,7 +336,7 @@ class Person(ABC):
 
     def __init__(self) -> None:
         self.is_over = Event()
-        """Set when nobody waits for answers any more: models then get no further question."""
+        """Set when answers are no longer needed: models then get no further questions."""
 
     @abstractmethod
     def answer(self, request: Request) -> str:
@@ -356,7 +356,7 @@ class Page(Backend):
     def check(self) -> None:
         """Raise `ConfigError` without a person."""
         if self.person is None:
-            raise ConfigError("backend page: a person answers: expected `ecsuite people play` with this game")
+            raise ConfigError("backend page: needs a person: start this game with `ecsuite people play`")
 
     def reply(self, request: Request) -> Reply:
         """Wait for the person's answer."""

@@ -1,9 +1,9 @@
 """A causal language model of Hugging Face's transformers on this machine, restricted to allowed answers by its logits.
 
 An answer is generated token by token. Only tokens that begin or continue an allowed answer have a probability, and the
-end of text once the answer is complete; so nothing has to be asked again. Where answers are among a few choices, all of
-them are weighed at once, and the probabilities of all choices are kept with the answer. Several answers are generated
-in a batch: an answer is the same as alone, unless two tokens are equally likely up to rounding.
+end of text after a complete answer, so that every answer is allowed. For few choices, the probabilities of all choices
+are computed at once and stored with the answer. Several answers are generated in a batch: an answer does not depend on
+the batch, unless two tokens are equally likely up to rounding.
 """
 
 import copy
@@ -27,19 +27,19 @@ from ecsuite.runtime.errors import ConfigError, missing_extra, shown
 HUB = "hf:"
 """Prefix of names of models that may be downloaded."""
 MOST_FREE = 64
-"""Most tokens of free text."""
+"""Maximum number of tokens of free text."""
 MOST_PATHS = 256
-"""Most unfinished answers among choices for which the probabilities of all choices are computed."""
+"""Maximum number of unfinished answers for which the probabilities of all choices are computed."""
 MOST_TREES = 20_000
-"""Most questions whose answers' logits are kept in memory."""
+"""Maximum number of questions whose logits are cached in memory."""
 NUM_TIMED = 4
-"""Questions that are asked to plan how long a run takes."""
+"""Number of questions that are asked to estimate the time of a run."""
 NO_LOGITS = torch.empty(0)
 
 TokenPath = tuple[int, ...]
 """Tokens of an unfinished answer."""
 Tree = dict[TokenPath, tuple[list[int], Tensor]]
-"""Tokens that may follow each unfinished answer, and their logits, both (following,)."""
+"""Allowed next tokens of each unfinished answer, and their logits, both (num_allowed,)."""
 Question = tuple[TokenPath, Allowed]
 """Tokens of a prompt, and the allowed answers."""
 
@@ -48,7 +48,7 @@ class CausalModel(Backend):
     """A folder with weights as safetensors and a tokenizer, or `hf:OWNER/NAME`.
 
     Raises:
-        ConfigError: If transformers is not installed, or there is no such model.
+        ConfigError: If transformers is not installed, or the model does not exist.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,17 +56,17 @@ class CausalModel(Backend):
         """Options of a model on this machine."""
 
         model: str = ""
-        """Folder of the model; hf:OWNER/NAME: of the Hugging Face hub, which is then asked for it."""
+        """Folder of the model, or hf:OWNER/NAME for a model of the Hugging Face hub, which is then downloaded."""
         revision: str | None = None
         """Commit of a model of the hub; null: the newest."""
         temperature: Weight = 1.0
-        """Temperature of the answers; 0: the most likely ones, and equal questions are asked once."""
+        """Temperature of the answers; 0: the most likely answers, and equal questions are asked once."""
         top_p: Accuracy = 1.0
-        """Share of the probability that answers are drawn from."""
+        """Nucleus sampling: share of the probability that answers are drawn from."""
         max_prompt: Count | None = None
-        """Most tokens of a prompt, whose beginning is left out; null: as many as the model takes."""
+        """Maximum number of tokens of a prompt, whose beginning is cut; null: the maximum of the model."""
         batch_size: Count = 16
-        """Answers that are made at once, where so many questions are open."""
+        """Maximum number of answers generated at once."""
 
         changeable: ClassVar[tuple[str, ...]] = ("batch_size",)
         """Options that may change when a run is resumed."""
@@ -78,14 +78,13 @@ class CausalModel(Backend):
             raise ConfigError("model: expected the folder of a model, or hf:OWNER/NAME")
         name, is_of_hub = options.model.removeprefix(HUB), options.model.startswith(HUB)
         if not is_of_hub and not Path(name).is_dir():
-            raise ConfigError(f"model: {name}: no such folder; of the hub: {HUB}OWNER/NAME")
+            raise ConfigError(f"model: {name}: no such folder; for a model of the hub: {HUB}OWNER/NAME")
         digest = "" if is_of_hub else folder_digest(Path(name))
         self._use(options, load(name, digest, options.revision))
         self.revision = digest or str(self.model.config._commit_hash)
         self._name = f"{Path(name).name} {self.revision[:16]}"
 
     def _use(self, options: Any, loaded: "Loaded") -> None:
-        """Answer by a model."""
         super().__init__(options)
         self.is_drawn, self.batch_size = options.temperature > 0, options.batch_size
         self.tokenizer, self.model, self._trees = loaded.tokenizer, loaded.model, loaded.trees
@@ -106,7 +105,7 @@ class CausalModel(Backend):
         }
 
     def seconds_of(self, requests: Sequence[Request]) -> float:
-        """Measured on a few of the requests, spread over their order, after a first one."""
+        """Mean time per answer in seconds, measured on some of the requests after a first one."""
         asked = [requests[len(requests) * n // NUM_TIMED] for n in range(min(NUM_TIMED, len(requests)))]
         for each in asked[:1]:
             self.reply(each)
@@ -117,14 +116,14 @@ class CausalModel(Backend):
         return (time.monotonic() - began) / max(1, len(asked))
 
     def num_tokens(self, text: str) -> int:
-        """Tokens of a text."""
+        """Number of tokens of a text."""
         return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def require(self, allowed: Allowed) -> None:
         """Raise `ConfigError` for symbols that the tokenizer can't write."""
         if not self._ends:
             raise ConfigError(
-                "model: its tokenizer has neither an end of text nor a line end, so no answer ends"
+                "model: its tokenizer has neither an end-of-text token nor a newline token, so no answer can end"
             )
         letters = sorted({letter for text in (*allowed.choices, *allowed.symbols) for letter in text})
         unknown = [
@@ -135,7 +134,7 @@ class CausalModel(Backend):
         if unknown and not all(self._can_write(text) for text in (*allowed.choices, *allowed.symbols)):
             raise ConfigError(
                 f"model: its tokenizer has no tokens for {', '.join(map(shown, unknown[:5]))}, so answers can't be "
-                "held to these symbols: expected others"
+                "restricted to these symbols: choose others"
             )
 
     def _can_write(self, text: str) -> bool:
@@ -148,14 +147,14 @@ class CausalModel(Backend):
 
     @torch.inference_mode()
     def replies(self, requests: Sequence[Request]) -> list[Reply]:
-        """Answer several requests: one of a few choices by the probabilities of all, others token by token."""
+        """Answer several requests: few choices by the probabilities of all choices, others token by token."""
         answers = [_UnfinishedAnswer(request, self._prompt(request)) for request in requests]
         wanted = {
             (tuple(each.prompt), each.request.allowed): None
             for each in answers
             if self._paths(each.request.allowed)
         }
-        # Prompts often repeat: agents who know little, or all the same, are asked the same.
+        # Prompts often repeat: agents with equal or empty memories get equal prompts.
         if new := [each for each in wanted if each not in self._trees]:
             while self._trees and len(self._trees) + len(new) > MOST_TREES:
                 self._trees.pop(next(iter(self._trees)))
@@ -179,7 +178,7 @@ class CausalModel(Backend):
         ]
 
     def _forward(self, tokens: Tensor, mask: Tensor, cache: Any) -> Any:
-        """Output of the model after the last of (rows, tokens), with the (rows, all tokens) masked on the left."""
+        """Output of the model after the last token of `tokens`, (rows, tokens); `mask`: (rows, all tokens)."""
         asked: dict[str, Any] = {"input_ids": tokens, "attention_mask": mask, "past_key_values": cache}
         places = (mask.cumsum(1) - 1).clamp_min(0)[:, -tokens.shape[1] :]
         asked |= {"position_ids": places} if "position_ids" in self._takes else {}
@@ -195,7 +194,6 @@ class CausalModel(Backend):
         return torch.tensor(rows, device=device), mask.to(device)
 
     def _generate(self, answers: Sequence["_UnfinishedAnswer"]) -> None:
-        """Complete answers token by token, in one batch."""
         if not answers:
             return
         tokens, mask = self._padded([each.prompt for each in answers])
@@ -211,7 +209,7 @@ class CausalModel(Backend):
             mask = torch.cat((mask, torch.ones_like(tokens)), 1)
 
     def _unfinished_paths(self, allowed: Allowed) -> dict[TokenPath, str]:
-        """Tokens after which an answer among choices may go on, with their text; none if there are too many."""
+        """Unfinished answers among choices, as tokens and text; empty if there are too many."""
         paths: dict[TokenPath, str] = {(): ""} if allowed.choices else {}
         growing = list(paths)
         for path in growing:
@@ -225,7 +223,7 @@ class CausalModel(Backend):
         return paths
 
     def _new_trees(self, questions: Sequence[Question]) -> list[Tree]:
-        """Logits of what may come next after each unfinished path of tokens, for each question."""
+        """Logits of the allowed next tokens of each unfinished answer, for each question."""
         tokens, mask = self._padded([prompt for prompt, _ in questions])
         out = self._forward(tokens, mask, None)
         logits = out.logits[:, -1].float().cpu()
@@ -243,9 +241,9 @@ class CausalModel(Backend):
     def _deeper_logits(
         self, paths: Sequence[TokenPath], cache: Any, mask: Tensor, number: int
     ) -> dict[TokenPath, Tensor]:
-        """Logits, (tokens,), after each path but the empty one, which follows a prompt of the batch.
+        """Logits, (tokens,), after each non-empty path that follows a prompt of the batch.
 
-        All paths are read at once, as one row in which a token sees the prompt and the tokens of its own path.
+        All paths are processed at once, as one row in which a token attends to the prompt and its own path.
         """
         longer = [path for path in paths if path]
         if not longer:
@@ -270,13 +268,13 @@ class CausalModel(Backend):
         return dict(zip(longer, logits, strict=True))
 
     def _draw(self, answer: "_UnfinishedAnswer", tree: Tree) -> None:
-        """Complete an answer by the logits of all answers."""
+        """Complete an answer from the logits of all answers."""
         path: TokenPath = ()
         while not answer.is_whole:
             path = (*path, self._next(answer, *tree.get(path, ([], NO_LOGITS))))
 
     def _probabilities(self, allowed: Allowed, tree: Tree) -> dict[str, float]:
-        """Probability of each choice, by temperature and `top_p`; with temperature 0 by temperature 1."""
+        """Probability of each choice at the temperature and `top_p`; at temperature 1 if the temperature is 0."""
         found, paths = dict.fromkeys(allowed.choices, 0.0), self._paths(allowed)
         reached: dict[TokenPath, float] = {(): 1.0}
         for path, text in paths.items():  # shorter ones are before longer ones
@@ -291,12 +289,12 @@ class CausalModel(Backend):
         return {choice: float(f"{share:.5g}") for choice, share in found.items()}
 
     def _following(self, text: str, allowed: Allowed) -> list[int]:
-        """Tokens that may follow an unfinished answer, with the end of text if it is allowed; none if it is whole."""
+        """Allowed next tokens of an unfinished answer, including the end of text; empty for a complete answer."""
         usable = self._usable(text, allowed)
         return usable + self._ends if usable and allowed.allows(text) else usable
 
     def _next(self, answer: "_UnfinishedAnswer", following: Sequence[int], logits: Tensor) -> int:
-        """The next token of an answer, one of those that may follow, by logits of (following,)."""
+        """Choose the next token of an answer among the allowed tokens, given their logits, (num_allowed,)."""
         allowed, answer.number = answer.request.allowed, answer.number + 1
         is_free = not allowed.symbols and not allowed.choices
         answer.is_whole = not following or (is_free and answer.number > MOST_FREE)
@@ -310,7 +308,7 @@ class CausalModel(Backend):
         return self._ends[0]
 
     def _prompt(self, request: Request) -> list[int]:
-        """The tokens of the prompt, in the form that the model was tuned to, if it was."""
+        """The tokens of the prompt, in the model's chat template if it has one."""
         if self.tokenizer.chat_template:
             system = [{"role": "system", "content": request.system}] if request.system else []
             messages = [*system, {"role": "user", "content": request.user}]
@@ -323,12 +321,11 @@ class CausalModel(Backend):
         return tokens[-most:] or self._ends[:1]
 
     def _usable_tokens(self, text: str, allowed: Allowed) -> list[int]:
-        """Tokens that may follow an unfinished answer."""
         longer = [(token, (text + self._texts[token]).lstrip(" ")) for token in self._candidates(allowed)]
         return [token for token, each in longer if len(each) > len(text) and allowed.begins(each)]
 
     def _tokens_of(self, allowed: Allowed) -> list[int]:
-        """Tokens that may be in an answer at all."""
+        """All tokens that an allowed answer can contain."""
         texts = (*allowed.choices, *allowed.symbols)
         letters = {*" ", *allowed.separator, *(letter for text in texts for letter in text)}
         usable = [
@@ -337,7 +334,7 @@ class CausalModel(Backend):
         return [token for token, piece in usable if not texts or letters.issuperset(piece)]
 
     def _shares(self, logits: Tensor) -> "np.ndarray[Any, Any]":
-        """Probabilities of tokens by temperature and `top_p`; with temperature 0 by temperature 1."""
+        """Probabilities of tokens at the temperature and `top_p`; at temperature 1 if the temperature is 0."""
         shares: np.ndarray[Any, Any] = torch.softmax(
             logits.double() / (self.options.temperature or 1), 0
         ).numpy()
@@ -349,7 +346,7 @@ class CausalModel(Backend):
         return shares
 
     def _drawn(self, logits: Tensor, rng: np.random.Generator) -> int:
-        """Draw the index of a token by temperature and `top_p`."""
+        """Draw the index of a token at the temperature and `top_p`."""
         if not self.is_drawn:
             return int(logits.argmax())
         shares = self._shares(logits)
@@ -367,7 +364,7 @@ class _UnfinishedAnswer:
     prompt: list[int]
     text: str = ""
     number: int = 0
-    """Steps of the generation."""
+    """Number of generated tokens."""
     is_whole: bool = False
     rng: np.random.Generator = field(init=False)
 
@@ -386,7 +383,7 @@ class Loaded:
     ends: list[int]
     """Tokens that end an answer: the end of text, and ends of lines."""
     trees: dict[Question, Tree]
-    """Logits of all answers to questions that were asked."""
+    """Cached logits of all answers, by question."""
 
 
 @lru_cache(maxsize=1)
@@ -395,11 +392,11 @@ def load(name: str, digest: str, revision: str | None = None) -> Loaded:
 
     Args:
         name: Folder, or name on the hub.
-        digest: SHA-256 of the folder's files; empty: of the hub.
+        digest: SHA-256 of the folder's files; empty for a model of the hub.
         revision: Commit of a model of the hub.
 
     Raises:
-        ConfigError: If it can't be read.
+        ConfigError: If the model can't be read.
     """
     library = transformers()
     where = {"local_files_only": bool(digest), "revision": revision, "trust_remote_code": False}

@@ -1,8 +1,8 @@
 """A language model in one GGUF file, the format of llama.cpp, run by transformers.
 
-The file's weights are in blocks of few bits; they are converted to numbers of 32 bits once, which takes half a minute,
-and stored as a folder of safetensors by the SHA-256 of the file. Of the two libraries that read such a file,
-transformers was faster for short answers among given ones (docs/language_models.md).
+The file's weights are quantised; they are converted to 32 bits once, which takes half a minute, and stored as a folder
+of safetensors by the SHA-256 of the file. transformers was faster than llama.cpp for short answers among given choices
+(docs/language_models.md).
 """
 
 import hashlib
@@ -31,7 +31,7 @@ class GgufModel(CausalModel):
     """A GGUF file.
 
     Raises:
-        ConfigError: If there is no such file, it is damaged, or a library is not installed.
+        ConfigError: If the file does not exist or is damaged, or a library is not installed.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,15 +39,15 @@ class GgufModel(CausalModel):
         """Options of a model in one file."""
 
         file: str = SMOLLM2
-        """The file; smollm2: what `ecsuite data smollm2` fetched."""
+        """Path of the file; smollm2: the model of `ecsuite data smollm2`."""
         temperature: Weight = 1.0
-        """Temperature of the answers; 0: the most likely ones, and equal questions are asked once."""
+        """Temperature of the answers; 0: the most likely answers, and equal questions are asked once."""
         top_p: Accuracy = 1.0
-        """Share of the probability that answers are drawn from."""
+        """Nucleus sampling: share of the probability that answers are drawn from."""
         max_prompt: Count | None = None
-        """Most tokens of a prompt, whose beginning is left out; null: as many as the model takes."""
+        """Maximum number of tokens of a prompt, whose beginning is cut; null: the maximum of the model."""
         batch_size: Count = 1
-        """Answers that are made at once, where so many questions are open; it pays on a GPU."""
+        """Maximum number of answers generated at once; more than 1 is faster on a GPU."""
 
         changeable: ClassVar[tuple[str, ...]] = ("batch_size",)
         """Options that may change when a run is resumed."""
@@ -65,7 +65,7 @@ class GgufModel(CausalModel):
         except ConfigError as error:
             raise ConfigError(f"file: {error}") from None
         if is_shipped and self.revision != MODEL_SHA256:
-            raise ConfigError(f"file: {file}: is damaged; ecsuite data {SMOLLM2} fetches it again")
+            raise ConfigError(f"file: {file}: is damaged; download it again with ecsuite data {SMOLLM2}")
         if begins != MAGIC:
             raise ConfigError(f"file: {file}: expected a GGUF file, which begins with {MAGIC.decode()}")
         self._use(options, load(str(_converted(file, self.revision)), self.revision))
@@ -78,7 +78,7 @@ class GgufModel(CausalModel):
 
 
 def _converted(file: Path, digest: str) -> Path:
-    """Folder with a file's tokenizer and weights as safetensors; made anew where it isn't as it was written."""
+    """Folder with a file's tokenizer and weights as safetensors; written again if missing or damaged."""
     base = data_folder("gguf")
     base.mkdir(parents=True, exist_ok=True)
     folder, record = base / digest[:16], base / f"{digest[:16]}.json"
@@ -105,7 +105,7 @@ def _is_whole(folder: Path, record: Path) -> bool:
 
 
 def _convert(file: Path, folder: Path) -> None:
-    """Write the tokenizer and the weights of a file, as numbers of 32 bits, to a new folder."""
+    """Write the tokenizer and the weights of a file, in 32 bits, to a new folder."""
     library = transformers()
     try:
         import accelerate  # noqa: F401
@@ -114,7 +114,7 @@ def _convert(file: Path, folder: Path) -> None:
         raise missing_extra("a model in a GGUF file needs gguf and accelerate", "tiny-llm") from None
     where = {"gguf_file": file.name, "local_files_only": True}
     try:
-        with redirect_stderr(StringIO()):  # its progress bar is shown whatever the library's settings are
+        with redirect_stderr(StringIO()):  # hides a progress bar that ignores the library's settings
             tokenizer = library.AutoTokenizer.from_pretrained(str(file.parent), **where)
             model = library.AutoModelForCausalLM.from_pretrained(
                 str(file.parent), quantization_config=library.GgufConfig(dequantize=True), **where

@@ -1,6 +1,6 @@
 """Prompts as files: sandboxed Jinja2 templates with the blocks `system` (optional) and `user`.
 
-Three are shipped, by name; a user's own is a path. A template can use the variables of `VARIABLES`, and nothing else.
+Three templates are shipped, by name; a user's own template is a path. Templates can only use `VARIABLES`.
 """
 
 import hashlib
@@ -16,22 +16,22 @@ from ecsuite.runtime.errors import ConfigError, unknown_name
 FOLDER = "prompts"
 SUFFIX = ".jinja"
 SHIPPED = {
-    "plain": "what a round is about, past rounds, and what may be answered; for every play",
+    "plain": "the round, past rounds, and the allowed answers; for every play",
     "ashery2025": "points for the same choice, and the choices of past rounds (Ashery et al. 2025); both name at once",
-    "kouwenhoven2025": "a language in context that is gone on with (Kouwenhoven et al. 2025); for talk",
+    "kouwenhoven2025": "a language in context to be continued (Kouwenhoven et al. 2025); for talk",
 }
-"""The shipped templates, each with a line."""
+"""Descriptions of the shipped templates."""
 VARIABLES = {
     "role": "speaker or listener",
     "task": "naming, discrimination or reconstruction",
-    "object": "what the speaker has before it, as text",
-    "candidates": "what the listener chooses among: a list of label and object",
-    "message": "what the listener heard",
-    "allowed": "what may be answered, in words",
+    "object": "the object of the speaker, as text",
+    "candidates": "the candidates of the listener: a list of label and object",
+    "message": "the message to the listener",
+    "allowed": "the allowed answers, in words",
     "choices": "the answers to choose from, in a new order each time; empty if answers are made of symbols",
-    "taught": "the language that was taught: a list of object and message",
+    "taught": "the taught language: a list of object and message",
     "memory": "past rounds of the agent, the oldest first: round, role, object, said, heard, answer, right, success",
-    "score": "rounds of the memory that succeeded, less those that did not",
+    "score": "successful minus failed rounds in the memory",
     "round": "number of the agent's round, from 1",
     "num_agents": "number of agents",
 }
@@ -43,9 +43,9 @@ class Prompt:
     """A template."""
 
     place: str
-    """Its name or its file."""
+    """Name or file of the template."""
     text: str
-    """Its source."""
+    """Source of the template."""
 
     @property
     def digest(self) -> str:
@@ -74,8 +74,8 @@ def read_prompt(name_or_file: str) -> Prompt:
     """Read a shipped template by its name, or a user's file.
 
     Raises:
-        ConfigError: If there is none, it is no template, has no block `user`, or uses an unknown variable; the message
-            names file and line.
+        ConfigError: If the file does not exist, is not a template, has no block `user`, or uses an unknown variable;
+            the message names file and line.
     """
     if name_or_file in SHIPPED:
         file = resources.files(__package__).joinpath(FOLDER, f"{name_or_file}{SUFFIX}")

@@ -1,6 +1,6 @@
-"""A server with the interface of OpenAI's chat completions, over HTTP: vLLM, llama.cpp, Ollama, hosted ones.
+"""A server with the interface of OpenAI's chat completions, over HTTP: vLLM, llama.cpp, Ollama, hosted models.
 
-The key is read from a variable of the environment, and neither stored nor shown. Only the given address is asked, and
+The key is read from an environment variable, and neither stored nor shown. Requests go to the given address only, and
 redirections are not followed.
 """
 
@@ -35,34 +35,34 @@ from ecsuite.runtime.errors import ConfigError, shown
 from ecsuite.runtime.printable import printable
 
 AGAIN = (408, 409, 425, 429, 500, 502, 503, 504, 529)
-"""Statuses after which the same question is sent once more."""
+"""HTTP statuses after which a request is sent again."""
 NO_ANSWER = (
     OSError, HTTPException, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError
 )  # fmt: skip
-"""Errors of the network, or of a body that is not of the interface; URLError is an OSError."""
+"""Errors of the network, or of an unexpected response body; URLError is an OSError."""
 MOST_BYTES = 1 << 22
-"""Most bytes of an answer that are read."""
+"""Maximum bytes of a response."""
 LONGEST_WAIT = 120.0
-"""Most seconds between two tries, even if the server asks for more."""
+"""Maximum seconds between two attempts, even if the server asks for more."""
 FENCE = re.compile(r"```(?:json)?\s(.*?)```", re.DOTALL | re.IGNORECASE)
 """A block of code in Markdown, into which some models put their JSON."""
 THOUGHTS = re.compile(r"\s*<think>.*?(?:</think>\s*|\Z)", re.DOTALL)
 """Reasoning before an answer, if the server does not remove it."""
 BEGUN = re.compile(r'(?:```(?:json)?)?\s*\{\s*"answer"', re.IGNORECASE)
-"""The beginning of the JSON that is asked for."""
+"""The beginning of the requested JSON."""
 FILE_PATH = re.compile(r"[/\\~]|[A-Za-z]:[/\\]")
-"""The beginning of a file's path, which llama.cpp gives as the name of a model."""
+"""The beginning of a file path, which llama.cpp reports as the name of a model."""
 MOST_TOLD = 200
-"""Most characters of a server's error message that are shown."""
+"""Maximum number of shown characters of a server's error message."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-"""Addresses that are never reached by a proxy."""
+"""Addresses without a proxy."""
 
 
 class Server(Backend):
-    """A model behind an address.
+    """A model on a server.
 
     Raises:
-        ConfigError: If there is no address or no model, or the key is none.
+        ConfigError: If address or model is missing, or the key is not valid.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,29 +70,29 @@ class Server(Backend):
         """Options of a server."""
 
         url: str = ""
-        """Its address, up to the version: http://127.0.0.1:8000/v1."""
+        """Address of the server, including the version: http://127.0.0.1:8000/v1."""
         model: str = ""
-        """Name of the model, as the server knows it."""
+        """Name of the model on the server."""
         key_variable: str = ""
-        """Variable of the environment that has the key; empty: the server needs none."""
+        """Environment variable with the key; empty: the server needs no key."""
         temperature: Weight = 1.0
-        """Temperature of the answers; 0: the most likely ones, and equal questions are asked once."""
+        """Temperature of the answers; 0: the most likely answers, and equal questions are asked once."""
         top_p: Accuracy = 1.0
-        """Share of the probability that answers are drawn from."""
+        """Nucleus sampling: share of the probability that answers are drawn from."""
         answer_tokens: Count = 32
-        """Most tokens of an answer."""
+        """Maximum number of tokens of an answer."""
         structured: bool = True
-        """Whether the server restricts answers to a JSON schema; otherwise they are checked, and asked for again."""
+        """Whether the server restricts answers to a JSON schema; otherwise invalid answers are asked for again."""
         concurrency: Count = 4
-        """Requests at once."""
+        """Number of concurrent requests."""
         per_minute: Positive | None = None
-        """Most requests a minute; null: no limit."""
+        """Maximum number of requests per minute; null: no limit."""
         timeout: Positive = 60.0
         """Seconds without an answer after which a request is sent again."""
         retries: Natural = 6
-        """How often a request is sent again after an error of the network or of the server."""
+        """Number of repeated requests after an error of the network or of the server."""
         wait: Positive = 1.0
-        """Seconds before it is sent again; twice as long each time, or as long as the server asks."""
+        """Seconds before a request is repeated; doubled each time, or as long as the server asks."""
 
         changeable: ClassVar[tuple[str, ...]] = (
             "url", "key_variable", "concurrency", "per_minute", "timeout", "retries", "wait"
@@ -105,7 +105,7 @@ class Server(Backend):
         parts = urlsplit(options.url)
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ConfigError(
-                "url: expected an address without a key in it: a key is in a variable of the environment, key_variable"
+                "url: expected an address without a key: put the key into the environment variable of key_variable"
             )
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigError(
@@ -114,7 +114,9 @@ class Server(Backend):
         if not options.model:
             raise ConfigError("model: expected the name of a model of the server")
         self._key = os.environ.get(options.key_variable, "").strip() if options.key_variable else ""
-        if not (self._key.isascii() and self._key.isprintable()):  # no header; errors of HTTP would show it
+        if not (
+            self._key.isascii() and self._key.isprintable()
+        ):  # not a valid header, and errors of HTTP would show it
             raise ConfigError(f"key_variable: {options.key_variable}: expected a key of plain characters")
         self._opener = OpenerDirector()
         proxies = ProxyHandler({} if parts.hostname in LOOPBACK else None)
@@ -129,7 +131,7 @@ class Server(Backend):
         self._lock, self._next = Lock(), 0.0
 
     def check(self) -> None:
-        """Raise `ConfigError` without the key, which only questions to the server need."""
+        """Raise `ConfigError` if the key is not set; replays need no key."""
         if self.options.key_variable and not self._key:
             raise ConfigError(
                 f"backend.key_variable: {self.options.key_variable} is not set in the environment"
@@ -142,14 +144,14 @@ class Server(Backend):
         return {"backend": "server", **{name: getattr(self.options, name) for name in names}}
 
     def reply(self, request: Request) -> Reply:
-        """Send a request, again after errors that may pass.
+        """Send a request, and repeat it after transient errors.
 
         Raises:
-            ConfigError: If it fails, or the server rejects it.
+            ConfigError: If the request fails, or the server rejects it.
         """
         options = self.options
         if self.is_over.is_set():
-            raise ConfigError(f"{options.url}: nobody waits for an answer any more; {GO_ON}")
+            raise ConfigError(f"{options.url}: stopped while waiting for an answer; {GO_ON}")
         system = [{"role": "system", "content": request.system}] if request.system else []
         body: dict[str, Any] = {
             "model": options.model, "messages": [*system, {"role": "user", "content": request.user}],
@@ -193,12 +195,12 @@ class Server(Backend):
         with self._opener.open(HttpRequest(address, body, headers), timeout=seconds) as response:
             while (piece := response.read1(1 << 16)) and len(content) < MOST_BYTES:
                 content += piece
-                if time.monotonic() > end:  # also if a little comes now and then
+                if time.monotonic() > end:  # also limits responses that arrive slowly
                     raise TimeoutError("timed out")
         return json.loads(content[:MOST_BYTES])
 
     def _read(self, answer: Any, request: Request) -> Reply:
-        """Read the reply in the server's JSON; one of `NO_ANSWER` if there is none."""
+        """Read the reply in the server's JSON; raise an error of `NO_ANSWER` if there is none."""
         choice = answer["choices"][0]
         content = choice["message"]["content"]
         if not isinstance(content, str):
@@ -211,7 +213,7 @@ class Server(Backend):
             if found is None and (fenced := FENCE.search(text)):
                 found = _parse_json(fenced[1])
         if isinstance(found, dict) or (self.options.structured and found is None and BEGUN.match(text)):
-            value = (found or {}).get("answer")  # none in JSON that was cut
+            value = (found or {}).get("answer")  # None if the JSON was cut
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             text = str(value) if isinstance(value, str) or is_number else ""
         elif not request.allowed.choices and choice.get("finish_reason") == "length":
@@ -220,7 +222,7 @@ class Server(Backend):
         counts = usage if isinstance(usage, dict) else {}
         name = answer.get("model") or self.options.model
         if isinstance(name, str) and FILE_PATH.match(name):
-            name = re.split(r"[/\\]", name)[-1]  # folders of the server's machine are nobody's business
+            name = re.split(r"[/\\]", name)[-1]  # removes folder names of the server's machine
         parts = (name, answer.get("system_fingerprint"))
         return Reply(
             text=text[:MOST_BYTES],
@@ -230,7 +232,7 @@ class Server(Backend):
         )
 
     def _count(self, value: Any, *texts: str) -> int:
-        """Tokens as the server counts them, otherwise an estimate from the texts."""
+        """Number of tokens from the server, otherwise an estimate from the texts."""
         is_count = type(value) is int and 0 <= value < 2**31
         return value if is_count else sum(self.num_tokens(text) for text in texts)
 
@@ -242,7 +244,7 @@ class Server(Backend):
             except NO_ANSWER:
                 return ""
         found = _parse_json(said)
-        for name in ("error", "message"):  # as OpenAI, vLLM and llama.cpp put it
+        for name in ("error", "message"):  # keys of OpenAI, vLLM and llama.cpp
             found = found.get(name, found) if isinstance(found, dict) else found
         text = " ".join((found if isinstance(found, str) else said).split())
         return printable(text.replace(self._key, "…") if self._key else text)[:MOST_TOLD]
@@ -251,19 +253,19 @@ class Server(Backend):
         """Explain a status and what to do."""
         meanings = {
             401: "the server does not accept the key",
-            403: "the server does not allow that to this key",
+            403: "the server does not allow this request with this key",
             404: f"the server has no model {shown(self.options.model)}, or nothing at this address",
         }
         if status in meanings:
             return f"{self.options.url}: {meanings[status]}; {GO_ON}"
         advice = GO_ON
         if status == 400 and self.options.structured:
-            advice = "a server without JSON schemas is asked with structured=false"
+            advice = "set structured=false for a server without JSON schemas"
         return f"{self.options.url}: {_answered(status, told)}; {advice}"
 
 
 def _parse_json(text: str) -> Any:
-    """Parse JSON; None if it is none."""
+    """Parse JSON; None if it is not valid."""
     try:
         return json.loads(text)
     except ValueError:
@@ -275,7 +277,7 @@ def _answered(status: int, message: str) -> str:
 
 
 def _seconds(text: str | None) -> float:
-    """Seconds of `Retry-After`, which may be a date; 0 if there are none."""
+    """Seconds of `Retry-After`, which may be a date; 0 without it."""
     try:
         seconds = float(text or 0)
     except ValueError:

@@ -1,7 +1,7 @@
 """Studies with trained agents: a participant is the receiver, who chooses an object, or the sender, who types.
 
-Some objects are unlocked one after the other; the others never are, and are held out: they show whether a participant
-understands the structure of messages. A participant learns from the training panel, and from feedback to each answer.
+Some objects are unlocked one by one; all other objects are held out, and show whether a participant generalises. A
+participant learns from the training panel, and from feedback on each answer.
 """
 
 import json
@@ -46,38 +46,38 @@ if TYPE_CHECKING:
 ROLES = {"receiver": "you choose what the sender means", "sender": "you type, and the receiver chooses"}
 """Roles of a participant, by name."""
 FIRST_AVAILABLE, MAX_AVAILABLE = 4, 16
-"""Objects that are unlocked at the start, and most that can be."""
+"""Number of objects that are unlocked at the start, and the maximum number."""
 EXAMPLES_AN_OBJECT = 4
 """Number of examples after which one more object is unlocked."""
 BLOCK, HELD_OUT_A_BLOCK = 10, 4
-"""Size of a block of examples, and its examples about held-out objects."""
+"""Number of examples per block, and number of examples with held-out objects among them."""
 VERSION = 1
-"""Increased whenever the same seed would give another game than before."""
+"""Incremented when the same seed gives a different game."""
 Hears = Callable[[Sequence[int]], NDArray[Any]]
 """The receiver: its score of each object for the symbols of a message."""
 EXAMPLE_KINDS = {TRAINING: "unlocked", HELD_OUT: "held out"}
-"""Kinds of examples, and their names in tables."""
+"""Names of the kinds of examples in tables."""
 AGENTS_TRIAL_WORDS = {
     "participant": "The participant, P001 and so on.",
     "step": "Number of the step, from 0.",
     "example": "Number of the example, from 0.",
-    "kind": "training (an object that can be unlocked) or held_out (one that never is).",
+    "kind": "training (an object that can be unlocked) or held_out (an object that is never unlocked).",
     "object": "The object in words.",
     "candidates": "The objects to choose from, in their order.",
-    "num_available": "Unlocked objects when the example was shown.",
-    "num_looks": "How often the training panel was opened during the example.",
-    "typed": "What was answered: the number of an object, from 1 (receiver), or a message (sender).",
-    "agents_answer": "The number of the right object (receiver), or what the agents' sender says (sender).",
-    "is_right": "Whether the object was understood.",
-    "agents_right": "Whether the agents understand each other in the same round.",
+    "num_available": "Number of unlocked objects when the example was shown.",
+    "num_looks": "Number of times that the training panel was opened during the example.",
+    "typed": "The answer: the number of an object, from 1 (receiver), or a message (sender).",
+    "agents_answer": "The number of the right object (receiver), or the message of the agents' sender (sender).",
+    "is_right": "Whether the right object was chosen.",
+    "agents_right": "Whether the agents' receiver chooses the right object in the same round.",
     "points": "Points given.",
     "shown_after": "Seconds from the participant's start to this step.",
     "answered_after": "Seconds from the participant's start to the answer, by the server's clock.",
-    "response_ms": "Milliseconds from the picture to the answer, as the page measured them; empty if it did not.",
+    "response_ms": "Milliseconds from the picture to the answer, measured by the page; empty if not measured.",
 }
 """The columns of `trials.csv` and the keys of `trials.json`."""
 LANGUAGE_SETTING = "language"
-"""Setting of a database that has the agents' language."""
+"""Name of the database setting that stores the agents' language."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +90,7 @@ class AgentsGame(ParticipantGame):
     """One of `ROLES`."""
     seed: int
     hears: Hears | None = None
-    """The receiver; None where nothing new is judged."""
+    """The receiver; None if no new answers are judged."""
     pictures: Callable[[int], bytes] | None = None
     """The picture of an object as PNG."""
 
@@ -99,22 +99,22 @@ class AgentsGame(ParticipantGame):
 
     @cached_property
     def has_pictures(self) -> bool:
-        """Whether objects are shown by pictures; otherwise by their names alone."""
+        """Whether the page shows pictures of objects; otherwise it shows their names."""
         return self.pictures is not None
 
     @cached_property
     def order(self) -> list[int]:
-        """The objects in the order in which they are unlocked; objects that are never unlocked come last."""
+        """All objects in the order of unlocking, followed by the held-out objects."""
         return [int(meaning) for meaning in stream(self.seed, "order").permutation(len(self.language.names))]
 
     @cached_property
     def max_available(self) -> int:
-        """Objects that can be unlocked: at most half."""
+        """Number of objects that can be unlocked: at most half of all."""
         return min(MAX_AVAILABLE, len(self.language.names) // 2)
 
     @property
     def signature(self) -> str:
-        """Everything that determines the game but what the participant does."""
+        """Everything that determines the game, except the participant's actions."""
         return f"{self.language.signature}|role:{self.role}|protocol:{AGENTS},v:{VERSION}"
 
     def shown(self, step: int, num_available: int) -> Shown:
@@ -133,20 +133,20 @@ class AgentsGame(ParticipantGame):
         return Shown(kind=TRAINING, meaning=self.order[position])
 
     def available_after(self, step: int, shown: Shown, num_available: int) -> int:
-        """Unlocked objects after a step."""
+        """Number of unlocked objects after a step."""
         return min(num_available + ((step + 1) % EXAMPLES_AN_OBJECT == 0), self.max_available)
 
     def candidates(self, step: int, shown: Shown) -> list[int]:
-        """The objects that there are to choose from, the right one among them."""
+        """The objects to choose from, including the target."""
         rng = stream(self.seed, f"candidates{step}")
         others = [meaning for meaning in range(len(self.language.names)) if meaning != shown.meaning]
         chosen = rng.choice(others, self.language.num_candidates - 1, replace=False)
         return [int(meaning) for meaning in rng.permutation([shown.meaning, *chosen])]
 
     def chosen(self, step: int, shown: Shown, typed: str) -> int | None:
-        """The object that is chosen: by the participant as receiver, by the agent if the participant is the sender.
+        """Object chosen by the receiver: the participant, or the agent if the participant is the sender.
 
-        None if the answer is no number of a candidate, or no message.
+        None if the answer is neither a valid candidate number nor a valid message.
         """
         candidates = self.candidates(step, shown)
         if self.role == "receiver":
@@ -159,26 +159,26 @@ class AgentsGame(ParticipantGame):
         return candidates[int(np.argmax(self.hears(symbols)[candidates]))]
 
     def agents_chosen(self, step: int, shown: Shown) -> int:
-        """The object that the agents' receiver chooses when their sender speaks, in the same round."""
+        """Object that the agents' receiver chooses for their sender's message in the same round."""
         candidates = self.candidates(step, shown)
         return candidates[int(np.argmax(np.array(self.language.scores[shown.meaning])[candidates]))]
 
     def is_right(self, step: int, shown: Shown, typed: str) -> bool:
-        """Whether the object was understood."""
+        """Whether the receiver chose the target."""
         return self.chosen(step, shown, typed) == shown.meaning
 
     def name_of(self, meaning: int) -> str:
-        """An object in words."""
+        """Description of an object in words."""
         return self.language.names[meaning]
 
     def right_answer(self, step: int, shown: Shown) -> str:
-        """The agents' answer: the number of the object, or their sender's message."""
+        """The agents' answer: the candidate number of the target, or their sender's message."""
         if self.role == "receiver":
             return str(self.candidates(step, shown).index(shown.meaning) + 1)
         return self.language.text(self.language.symbols[shown.meaning])
 
     def feedback(self, step: int, shown: Shown, typed: str) -> str:
-        """Feedback to a wrong answer, to learn from it."""
+        """Correction after a wrong answer; empty after a right one."""
         chosen, names = self.chosen(step, shown, typed), self.language.names
         if chosen == shown.meaning:
             return ""
@@ -188,7 +188,7 @@ class AgentsGame(ParticipantGame):
         return f"The receiver understood: {understood}. It was: {names[shown.meaning]}."
 
     def view(self, step: int, shown: Shown, names_objects: bool) -> dict[str, Any]:
-        """Content of a step for the page: nothing that gives the answer away, nor whether it is held out."""
+        """Content of a step for the page, without the answer and without whether the object is held out."""
         if self.role == "receiver":
             message = self.language.text(self.language.symbols[shown.meaning])
             choices = [self._name(meaning, names_objects) for meaning in self.candidates(step, shown)]
@@ -206,7 +206,7 @@ class AgentsGame(ParticipantGame):
         }
 
     def _name(self, meaning: int, names_objects: bool) -> str | None:
-        """Name of an object, where there is no picture of it or it is wanted."""
+        """Name of an object if names are requested or there are no pictures; otherwise None."""
         return self.language.names[meaning] if names_objects or not self.language.drawn_by else None
 
     def panel(self, num_available: int, names_objects: bool) -> list[dict[str, Any]]:
@@ -220,23 +220,23 @@ class AgentsGame(ParticipantGame):
         ]
 
     def step_picture(self, step: int, shown: Shown) -> bytes | None:
-        """Picture of the object of a sender as PNG."""
+        """Picture of the sender's object as PNG."""
         return self._picture(shown.meaning) if self.role == "sender" else None
 
     def choice_picture(self, step: int, shown: Shown, position: int) -> bytes | None:
-        """Picture of a candidate of a receiver as PNG, by its position, if there is one."""
+        """Picture of the receiver's candidate at a position as PNG; None if there is none."""
         candidates = self.candidates(step, shown) if self.role == "receiver" else []
         return self._picture(candidates[position]) if position < len(candidates) else None
 
     def panel_picture(self, position: int) -> bytes | None:
-        """Picture of an unlocked object as PNG, by its position in the order."""
+        """Picture of the unlocked object at a position of the panel as PNG."""
         return self._picture(self.order[position])
 
     def _picture(self, meaning: int) -> bytes | None:
         return None if self.pictures is None else self.pictures(meaning)
 
     def response(self, step: int, shown: Shown, typed: str, message: str | None) -> dict[str, str | None]:
-        """The columns of a response; of a receiver, the objects in place of their numbers."""
+        """The columns of a response, with objects instead of candidate numbers."""
         if self.role != "receiver":
             return super().response(step, shown, typed, message)
         chosen = self.chosen(step, shown, typed)
@@ -255,19 +255,19 @@ class RoleResult:
     participants: int
     """Number of participants who finished."""
     not_finished: int
-    """Number of the others, who are excluded."""
+    """Number of participants who did not finish, and are excluded."""
     chance: float
-    """Accuracy of guessing."""
+    """Chance level of the accuracy."""
     accuracy: Mapping[str, Sequence[Mean]]
-    """Share of right answers by kind of example and block of ten, the mean over participants."""
+    """Share of right answers by kind of example and block of ten, mean over participants."""
     agents: Mapping[str, Sequence[float]]
-    """The agents' share of right answers in the same examples."""
+    """The agents' share of right answers to the same examples."""
     as_agents: float | None
-    """Share of senders' messages that are exactly the agents' own; None of receivers."""
+    """Share of messages that are identical to the agents' messages; None for receivers."""
 
 
 def learning_of(role: str, records: Sequence[Record], make_game: Callable[[Row], AgentsGame]) -> RoleResult:
-    """Learning of the participants of a role.
+    """Compute the learning curves of the participants of a role.
 
     Args:
         role: One of `ROLES`.
@@ -307,7 +307,7 @@ def _of_block(answers: Sequence[Row], block: int) -> list[Row]:
 
 
 def _accuracy(game: AgentsGame, answers: Sequence[Row]) -> tuple[float, float]:
-    """Shares of right answers of a participant and of the agents."""
+    """Shares of right answers of a participant and of the agents in the same examples."""
     agents = [
         game.agents_chosen(answer["step"], Shown(kind=answer["kind"], meaning=answer["thing"]))
         == answer["thing"]
@@ -317,7 +317,7 @@ def _accuracy(game: AgentsGame, answers: Sequence[Row]) -> tuple[float, float]:
 
 
 def result_table(game: AgentsGame, answers: Sequence[Row]) -> dict[str, Any]:
-    """Shares of right answers by block, with the agents', for a participant's last page."""
+    """Table for a participant's last page: shares of right answers by block, vs. the agents and chance."""
     rows = [["Examples", "You", "The agents", "Guessing"]]
     chance = f"{1 / game.language.num_candidates:.0%}"
     for block in range(NUM_EXAMPLES // BLOCK):
@@ -330,7 +330,7 @@ class AgentsStudy(StudyKind):
     """A study with trained agents.
 
     Raises:
-        ConfigError: If answers were given about other weights of the agents.
+        ConfigError: If the stored answers belong to other weights of the agents.
     """
 
     absent_columns = (
@@ -349,7 +349,7 @@ class AgentsStudy(StudyKind):
         language, stored = agents.language, database.setting(LANGUAGE_SETTING, "")
         if stored and self.language.signature != language.signature:
             raise ConfigError(
-                f"{database.file}: holds answers about other weights of {language.run}, which has been trained since; "
+                f"{database.file}: its answers belong to other weights of {language.run}, which was trained again; "
                 "choose another name for the study"
             )
         if not stored:
@@ -359,10 +359,10 @@ class AgentsStudy(StudyKind):
 
     @staticmethod
     def load(study: Study) -> TrainedRun:
-        """Load the agents, and read their language.
+        """Load the agents and their language.
 
         Raises:
-            ConfigError: If there is no such run, or people can't play its game.
+            ConfigError: If the run does not exist, or people can't play its game.
         """
         return load_run_of_study(study)
 
@@ -371,19 +371,21 @@ class AgentsStudy(StudyKind):
         """The language that participants learn.
 
         Raises:
-            ConfigError: If nobody has begun.
+            ConfigError: If no participant has begun.
         """
         stored = self.database.setting(LANGUAGE_SETTING, "")
         if not stored:
-            raise ConfigError(f"{self.database.file}: nobody has been served yet: expected a study that was")
+            raise ConfigError(
+                f"{self.database.file}: no participant has begun yet: start it with `ecsuite people serve`"
+            )
         return AgentsLanguage.from_json(json.loads(stored))
 
     def game(self, row: Mapping[str, Any]) -> AgentsGame:
-        """The game of a participant, who is given as stored."""
+        """Game of a participant, given the participant's database row."""
         return AgentsGame(language=self.language, role=row["grammar"], seed=row["seed"], **self._live)
 
     def result_table(self, row: Row) -> dict[str, Any]:
-        """Shares of right answers by block, with the agents'."""
+        """Shares of right answers by block, vs. the agents and chance."""
         return result_table(self.game(row), self.database.answers(row["id"]))
 
     def trials(self, record: Record) -> list[dict[str, Any]]:
@@ -407,17 +409,17 @@ class AgentsStudy(StudyKind):
         return rows
 
     def corpora(self, records: Sequence[Record]) -> dict[str, Corpus]:
-        """The messages of each sender, by participant."""
+        """Corpora of the senders' messages, by participant."""
         language = self.language
         corpora = {record.name: self.corpus(record, language) for record in records}
         return {name: corpus for name, corpus in corpora.items() if corpus is not None}
 
     def corpus(self, record: Record, language: AgentsLanguage) -> Corpus | None:
-        """The messages of a participant as a sender, in the agents' symbols; answers that are no messages are left out.
+        """Corpus of a sender's messages in the agents' symbols, without answers that are not valid messages.
 
         Returns:
-            None without messages. Meanings are attribute values, or the number of the object where it has none; the
-            columns are `split` (`train` or `held_out`) and `is_right`.
+            None without messages. Meanings are attribute values, or object numbers if the objects have no attributes;
+            the columns are `split` (`train` or `held_out`) and `is_right`.
         """
         game = self.game(record.row)
         if game.role != "sender":
@@ -447,7 +449,7 @@ class AgentsStudy(StudyKind):
         )
 
     def report(self, records: Sequence[Record]) -> "Report":
-        """Share of right answers by role and block, of participants and of the agents."""
+        """Report the shares of right answers of participants and agents by role and block."""
         from ecsuite.eval.views.console import Report
 
         study, language = self.study, self.language
@@ -473,17 +475,15 @@ def _table(result: RoleResult, about: str, simulated_note: Sequence[str]) -> Tab
     left_out = f"; left out: {result.not_finished} not finished" if result.not_finished else ""
     notes = [f"N = {result.participants} finished{left_out}"]
     if num_blocks:
-        notes.append(
-            f"mean ± half of its 95 % interval (Student's t); who guesses is right in {result.chance:.2f}"
-        )
+        notes.append(f"mean ± half of its 95 % interval (Student's t); chance level {result.chance:.2f}")
     if result.as_agents is not None:
-        notes.append(f"messages that are exactly the agents' own: {result.as_agents:.0%}")
+        notes.append(f"messages identical to the agents' messages: {result.as_agents:.0%}")
     title = f"{about}; participants as {result.role}: {ROLES[result.role]}"
     return Table(columns=columns, rows=rows, title=title, notes=[*notes, *simulated_note])
 
 
 def _draw(study: Study, results: Sequence[RoleResult], file: Path) -> None:
-    """Draw the share of right answers by block, a panel a role; dashed lines are the agents'."""
+    """Plot the share of right answers per block, one panel per role; dashed lines show the agents."""
     lines = []
     for each in results:
         panel = f"as {each.role} (N={each.participants}{', simulated' if study.simulated else ''})"

@@ -1,6 +1,6 @@
-"""The language of the agents of a run over some objects: messages of the sender, and scores of the receiver.
+"""Language of a run's agents for some objects: messages of the sender, and scores of the receiver.
 
-A study stores it with the answers, so that these can be counted and exported without the run.
+A study stores it with the answers, so that results can be computed and exported without the run.
 """
 
 import hashlib
@@ -23,55 +23,55 @@ if TYPE_CHECKING:
     from ecsuite.games.runs.run import Run
 
 MAX_OBJECTS = 64
-"""Objects that a study is about; of a world with more, so many are drawn by its seed."""
+"""Maximum number of objects in a study; from larger worlds, a random sample of this size is used."""
 MIN_OBJECTS = 8
-"""Fewest: half of them are never unlocked."""
+"""Minimum number of objects; half of them are held out."""
 MAX_CANDIDATES, USUAL_DISTRACTORS = 6, 3
-"""Most objects to choose from; and how many are wrong in games without candidates."""
+"""Maximum number of candidates; number of distractors if the agents' game has no candidates."""
 MAX_ROUNDS = 4096
-"""Rounds of the run's corpus among which objects are looked for."""
+"""Number of rounds of the run's corpus that are searched for objects."""
 NOTHING = "-"
 """A message without symbols."""
 VOWELS, CONSONANTS = "aeiou", "bdfgklmnprstvz"
-"""Letters of the syllables that stand for symbols where there are more of these than letters."""
+"""Letters of the syllables that represent symbols if there are more symbols than letters."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentsLanguage:
-    """A trained language over some objects."""
+    """A trained language for some objects."""
 
     run: str
     """The run folder."""
     weights: str
     """SHA-256 of the agents' weights."""
     names: tuple[str, ...]
-    """Each object in words."""
+    """Description of each object in words."""
     values: tuple[tuple[int, ...], ...] | None
-    """Attribute values of each object; None where they have none."""
+    """Attribute values of each object; None for objects without attributes."""
     symbols: tuple[tuple[int, ...], ...]
     """Message of the sender about each object, without EOS."""
     scores: tuple[tuple[float, ...], ...]
-    """Scores of the receiver for each object, by the object that the message is about."""
+    """Scores of the receiver, (object of the message, candidate object)."""
     vocab_size: int
     """Number of symbols."""
     min_len: int
-    """Fewest symbols of a message."""
+    """Minimum length of a message in symbols."""
     max_len: int
-    """Most."""
+    """Maximum length of a message in symbols."""
     num_candidates: int
-    """Objects that there are to choose from."""
+    """Number of candidates."""
     drawn_by: str
-    """Content of pictures: `values` (attributes as colour, shape, number and bar), `images`, or `` (there are none)."""
+    """Content of pictures: `values` (attributes as colour, shape, number and bar), `images`, or empty (no pictures)."""
 
     @property
     def width(self) -> int:
-        """Letters of a symbol."""
+        """Number of letters per symbol."""
         if self.vocab_size <= 26:
             return 1
         return 2 if self.vocab_size <= len(CONSONANTS) * len(VOWELS) else 4
 
     def letter(self, symbol: int) -> str:
-        """A symbol, from 1, in letters."""
+        """Letters of a symbol; symbols are numbered from 1."""
         place = symbol - 1
         if self.width == 1:
             return chr(ord("a") + place)
@@ -83,11 +83,11 @@ class AgentsLanguage:
         return "".join(reversed(syllables))
 
     def text(self, symbols: Sequence[int]) -> str:
-        """A message in letters; one without symbols is a dash."""
+        """Letters of a message; a dash for a message without symbols."""
         return "".join(map(self.letter, symbols)) or NOTHING
 
     def parse(self, typed: str) -> list[int] | None:
-        """The symbols of what somebody typed; None if it is no message."""
+        """Parse a typed message into symbols; None if it is not valid."""
         letters, width = "".join(typed.lower().split()), self.width
         if letters == NOTHING:
             return None if self.min_len else []
@@ -112,7 +112,7 @@ class AgentsLanguage:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "AgentsLanguage":
-        """The language of what `as_json` made."""
+        """Read the output of `as_json`."""
         tuples = {key: tuple(map(tuple, content[key])) for key in ("symbols", "scores")}
         values = None if content["values"] is None else tuple(map(tuple, content["values"]))
         return cls(**{**content, **tuples, "names": tuple(content["names"]), "values": values})
@@ -120,27 +120,27 @@ class AgentsLanguage:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyObjects:
-    """The objects of a study as the run's world has them."""
+    """The objects of a study in the formats of the run's world."""
 
     given: NDArray[Any]
-    """As `Run.speak` takes them, (number, *shape)."""
+    """Inputs of `Run.speak`, (num_objects, *shape)."""
     values: NDArray[np.int64] | None
-    """Their attribute values, (number, num_attributes), where they have some."""
+    """Attribute values, (num_objects, num_attributes); None for objects without attributes."""
     choices: NDArray[Any]
-    """As `Run.scores` takes candidates."""
+    """Candidates for `Run.scores`."""
     images: NDArray[np.uint8] | None
-    """Their pixels, (number, height, width, 3), if they are images."""
+    """Pixels, (num_objects, height, width, 3); None unless objects are images."""
 
 
 def read_language(run: "Run", seed: int) -> tuple[AgentsLanguage, StudyObjects]:
-    """Read the language of the agents of a run over some of its objects.
+    """Compute the language of a run's agents for some of its objects.
 
     Args:
         run: A run of a game in which the sender sees one object.
-        seed: Which objects are taken if there are more than `MAX_OBJECTS`.
+        seed: Seed of the sample of objects if there are more than `MAX_OBJECTS`.
 
     Raises:
-        ConfigError: If people can't play this game; the message says why.
+        ConfigError: If people can't play this game.
     """
     world, channel = run.pair.world, run.pair.channel
     if world.rounds.sender_sees_all or world.rounds.num_targets > 1:
@@ -149,7 +149,7 @@ def read_language(run: "Run", seed: int) -> tuple[AgentsLanguage, StudyObjects]:
         )
     if channel.is_of_values:
         raise ConfigError(
-            f"{run.folder}: the words of its channel are values: people play games with messages of symbols"
+            f"{run.folder}: its channel sends numerical values: people play games with messages of discrete symbols"
         )
     objects = _objects(run, seed)
     symbols = run.speak(objects.given)
@@ -175,7 +175,7 @@ def read_language(run: "Run", seed: int) -> tuple[AgentsLanguage, StudyObjects]:
 
 
 def _objects(run: "Run", seed: int) -> StudyObjects:
-    """Different objects of the run's corpus, at most `MAX_OBJECTS`."""
+    """Distinct objects of the run's corpus, at most `MAX_OBJECTS`."""
     from ecsuite.games.tasks.tasks import Reconstruction
 
     world, pair = run.pair.world, run.pair
@@ -189,15 +189,15 @@ def _objects(run: "Run", seed: int) -> StudyObjects:
     first = np.sort(np.unique(key, axis=0, return_index=True)[1])
     if len(first) < MIN_OBJECTS:
         raise ConfigError(
-            f"{run.folder}: people need at least {MIN_OBJECTS} objects, and it has {len(first)}"
+            f"{run.folder}: expected a world with at least {MIN_OBJECTS} objects, got {len(first)}"
         )
     if len(first) > MAX_OBJECTS:
         first = np.sort(stream(seed, "objects").choice(first, MAX_OBJECTS, replace=False))
     is_image = len(world.object_shape) == 3
     if target_values is None and not is_image:
         raise ConfigError(
-            f"{run.folder}: nobody can see its objects, which are features: expected a world of attribute values or "
-            "of images"
+            f"{run.folder}: its objects are feature vectors, which can't be shown: expected a world of attribute "
+            "values or of images"
         )
     chosen_values = None if target_values is None else target_values[first]
     given = chosen_values if chosen_values is not None and world.shows_values else objects[first]
@@ -211,7 +211,7 @@ def _objects(run: "Run", seed: int) -> StudyObjects:
 
 
 def _pixels(images: NDArray[Any]) -> NDArray[np.uint8]:
-    """Images as bytes; numbers are from 0 to 1."""
+    """Convert images to bytes; floating-point pixels are from 0 to 1."""
     return images if images.dtype == np.uint8 else np.rint(images * 255).clip(0, 255).astype(np.uint8)
 
 
@@ -223,7 +223,7 @@ def _drawn_by(objects: StudyObjects) -> str:
 
 
 def _names(objects: StudyObjects, value_names: Sequence[Sequence[str]], drawn_by: str) -> tuple[str, ...]:
-    """Each object in words: as it is drawn, by the names of its values, or by number."""
+    """Describe each object in words: by its picture, the names of its values, or its number."""
     if objects.values is None:
         return tuple(f"picture {number + 1}" for number in range(len(objects.given)))
     if drawn_by == "values":
@@ -247,15 +247,15 @@ class TrainedRun:
     run: "Run"
     language: AgentsLanguage
     objects: StudyObjects
-    """The objects that the language is about."""
+    """The objects of the language."""
 
     def hears(self, symbols: Sequence[int]) -> NDArray[Any]:
-        """Scores of the receiver for each object, given a message."""
+        """Scores of the receiver for all objects, given a message."""
         (scores,) = self.run.scores([list(symbols)], self.objects.choices)
         return np.asarray(scores)
 
     def pictures(self) -> Callable[[int], bytes] | None:
-        """The picture of each object as PNG, by its number; None if there are none."""
+        """Function from the number of an object to its picture as PNG; None if there are no pictures."""
         if self.language.drawn_by == "images" and self.objects.images is not None:
             return [as_png(np.asarray(pixels)) for pixels in self.objects.images].__getitem__
         if self.language.drawn_by == "values" and self.language.values is not None:
@@ -264,10 +264,10 @@ class TrainedRun:
 
 
 def load_run_of_study(study: Study) -> TrainedRun:
-    """Load the agents of a study, and read their language.
+    """Load the agents of a study and their language.
 
     Raises:
-        ConfigError: If there is no such run, or people can't play its game.
+        ConfigError: If the run does not exist, or people can't play its game.
     """
     from ecsuite.games.runs.run import load_run
     from ecsuite.people.rounds import is_of_rounds

@@ -1,8 +1,8 @@
-"""Studies with chains of participants: each is taught a part of the language that the one before typed in the test.
+"""Studies with transmission chains: each participant learns some of the codes that the previous one typed in the test.
 
 Kirby, Cornish & Smith (2008, https://doi.org/10.1073/pnas.0707835105). The position of a participant who leaves, or
-fails an attention check, is given again. Who comes back after that may go on, and does not count, unless nobody else
-has finished there.
+fails an attention check, is assigned again. A participant who returns later may continue, and is included only if
+nobody else has finished at this position.
 """
 
 import json
@@ -51,11 +51,11 @@ if TYPE_CHECKING:
     from ecsuite.eval.views.console import Report
 
 VERSION = 1
-"""Increased whenever the same seed would give another game than before."""
+"""Incremented when the same seed gives a different game."""
 MAX_CODE = 20
-"""Most letters of a code that the page takes."""
+"""Maximum length of a typed code in letters."""
 MEASURES = {"topsim": ("topsim", 2), "error": ("error", 2), "num_codes": ("codes", 1)}
-"""The measures, their headings and digits."""
+"""Heading and number of digits of each measure."""
 CHAIN_QUIZ = {
     "what_matters": QUIZ["what_matters"],
     "where_codes": Question(
@@ -83,13 +83,13 @@ class ChainGame(ParticipantGame):
     dataset: str
     """One of `DATASETS`."""
     language: tuple[str, ...]
-    """The codes of all objects, of which some are taught."""
+    """The codes of all objects."""
     num_seen: int
-    """Objects that are taught, at most."""
+    """Maximum number of objects that are taught."""
     num_passes: int
-    """Number of times that each of these is asked before the test."""
+    """Number of times that each taught object is asked before the test."""
     drops_homonyms: bool
-    """Whether of objects with the same code one alone is taught."""
+    """Whether only one of the objects with the same code is taught."""
     seed: int
 
     @property
@@ -120,32 +120,32 @@ class ChainGame(ParticipantGame):
 
     @property
     def signature(self) -> str:
-        """Everything that determines the game but the language and what the participant does."""
+        """Everything that determines the game, except the language and the participant's actions."""
         sizes = f"seen:{self.num_seen},passes:{self.num_passes},homonyms:{'dropped' if self.drops_homonyms else 'kept'}"
         return f"dataset:{self.dataset}|protocol:{CHAIN},{sizes},v:{VERSION}|seed:{self.seed}"
 
     @property
     def first_available(self) -> int:
-        """Objects in the training panel, in the first pass."""
+        """Number of objects in the training panel during the first pass."""
         return len(self.order)
 
     @property
     def max_available(self) -> int:
-        """No more can be unlocked."""
+        """Number of objects in the training panel; none are unlocked later."""
         return len(self.order)
 
     @property
     def num_examples(self) -> int:
-        """Examples, without attention checks."""
+        """Number of examples, without attention checks."""
         return self.num_passes * len(self.order) + self.objects.num_objects
 
     @property
     def num_steps(self) -> int:
-        """Examples and attention checks."""
+        """Number of examples and attention checks."""
         return len(self.steps)
 
     def example_of(self, step: int) -> int:
-        """Example of a step, from 0; for an attention check, the one that follows it."""
+        """Index of a step's example, from 0; for an attention check, of the next example."""
         return sum(shown.kind != ATTENTION for shown in self.steps[:step])
 
     def shown(self, step: int, num_available: int) -> Shown:
@@ -153,25 +153,25 @@ class ChainGame(ParticipantGame):
         return self.steps[step]
 
     def available_after(self, step: int, shown: Shown, num_available: int) -> int:
-        """All taught objects in the first pass, none after it."""
+        """Number of objects in the panel: all taught objects in the first pass, none after it."""
         return len(self.order) if self.example_of(step + 1) < len(self.order) else 0
 
     def name_of(self, meaning: int) -> str:
-        """An object in words."""
+        """Description of an object in words."""
         return self.objects.description(meaning)
 
     def right_answer(self, step: int, shown: Shown) -> str:
-        """The right code; in the test, the code that the one before typed."""
+        """The right code; in the test, the code that the previous participant typed."""
         if shown.kind == ATTENTION:
             return ATTENTION_WORDS[(self.seed + step) % len(ATTENTION_WORDS)]
         return self.language[shown.meaning]
 
     def is_right(self, step: int, shown: Shown, typed: str) -> bool:
-        """Whether an answer is right; neither case nor what is no letter counts."""
+        """Whether an answer is right, ignoring case and characters other than letters."""
         return letters_of(typed) == self.right_answer(step, shown)
 
     def feedback(self, step: int, shown: Shown, typed: str) -> str:
-        """The code of a taught object after a wrong answer; nothing in the test."""
+        """The right code after a wrong answer to a taught object; empty in the test."""
         is_wrong = shown.kind == TRAINING and not self.is_right(step, shown, typed)
         return f"The code is {self.right_answer(step, shown)}." if is_wrong else ""
 
@@ -195,22 +195,22 @@ class ChainGame(ParticipantGame):
         return example_picture(self.objects, shown.meaning, self.seed, step)
 
     def panel_picture(self, position: int) -> bytes:
-        """Picture of a taught object as PNG, by its position in the panel."""
+        """Picture of the taught object at a position of the panel as PNG."""
         return panel_picture(self.objects, self.order[position])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chain:
-    """A chain, and the participants who count in it."""
+    """A chain and its included participants."""
 
     dataset: str
     grammar: str
     number: int
-    """From 1, among those of its dataset and grammar."""
+    """Number from 1 among the chains with the same dataset and grammar."""
     counted: Mapping[int, Row]
-    """The participant who counts by generation; one who has withdrawn is missing."""
+    """The included participant of each generation, without withdrawn participants."""
     at_work: int
-    """Participants whose generation nobody has finished, and who were seen lately."""
+    """Number of active participants in the next generation."""
 
     @property
     def name(self) -> str:
@@ -219,12 +219,12 @@ class Chain:
 
     @property
     def next_generation(self) -> int:
-        """The first generation that nobody has finished."""
+        """The first generation without an included participant."""
         return max(self.counted, default=0) + 1
 
 
 def read_chains(study: Study, database: Database, now: float) -> list[Chain]:
-    """The chains of a study in their order; `now` is in seconds since 1970."""
+    """Read the chains of a study; `now` is in seconds since 1970."""
     rows: dict[tuple[str, str, int], list[Row]] = {}
     for row in database.rows_of_chains():
         rows.setdefault((row["dataset"], row["grammar"], row["chain"]), []).append(row)
@@ -247,7 +247,7 @@ def read_chains(study: Study, database: Database, now: float) -> list[Chain]:
 
 
 def _lineage(finished: Sequence[Row]) -> dict[int, Row]:
-    """Ancestors of the last generation by generation: the first who finished there, the teacher and so on."""
+    """Lineage by generation: the first participant who finished the last generation, the teacher, and so on."""
     lineage: dict[int, Row] = {}
     row = _last(finished)
     while row is not None:
@@ -261,18 +261,17 @@ def _lineage(finished: Sequence[Row]) -> dict[int, Row]:
 
 
 def _last(finished: Sequence[Row]) -> Row | None:
-    """The first participant who finished the last generation."""
     return min(finished, key=lambda row: (-row["generation"], row["ended_at"]), default=None)
 
 
 def typed_codes(answers: Sequence[Row]) -> tuple[str, ...]:
-    """Codes that a participant typed in the test, in the order of objects."""
+    """Codes that a participant typed in the test, by object."""
     codes = {answer["thing"]: letters_of(answer["typed"]) for answer in answers if answer["kind"] == TEST}
     return tuple(codes[meaning] for meaning in sorted(codes))
 
 
 def first_codes(study: Study, chain: Chain) -> Codes:
-    """The codes of a chain's first language, from its grammar."""
+    """Codes of a chain's first language, generated by its grammar."""
     seed = int(stream(study.seed, f"chain {chain.name}").integers(2**31))
     return make_codes(chain.dataset, chain.grammar, seed)
 
@@ -283,9 +282,9 @@ class Generation:
 
     chain: Chain
     number: int
-    """0: the first language, of a grammar."""
+    """Number of the generation; 0: the first language, generated by a grammar."""
     participant: int | None
-    """The participant who typed it; None for the first language."""
+    """Number of the participant who typed the codes; None for the first language."""
     codes: tuple[str, ...]
     """Codes by object."""
 
@@ -295,7 +294,7 @@ class Generation:
         return f"{self.chain.name}_g{self.number:02}"
 
     def corpus(self, study: Study) -> Corpus:
-        """The codes of all objects: letters as ids from 1 (`a`); meanings are colour and shape."""
+        """Corpus of the codes of all objects: letters as ids from 1 (`a`); meanings are colour and shape."""
         objects = DATASETS[self.chain.dataset]
         return Corpus(
             Ragged.from_rows([letter_ids(code) for code in self.codes]),
@@ -316,7 +315,7 @@ class Generation:
 
 
 def generations(study: Study, database: Database, chain: Chain) -> Iterator[Generation]:
-    """The languages of a chain from the first on; that of a participant who has withdrawn is missing."""
+    """Yield the languages of a chain in order, without the languages of withdrawn participants."""
     yield Generation(chain=chain, number=0, participant=None, codes=first_codes(study, chain).texts)
     for number, row in sorted(chain.counted.items()):
         typed = typed_codes(database.answers(row["id"]))
@@ -332,18 +331,18 @@ class MeasuredGeneration:
     chain: str
     generation: int
     topsim: float | None
-    """Topographic similarity; None where it is undefined, as where all codes are equal."""
+    """Topographic similarity; None if undefined, for example if all codes are equal."""
     topsim_by_chance: float | None
-    """Its mean over permuted meanings."""
+    """Mean topographic similarity over permutations of the meanings."""
     error: float | None
-    """Transmission error: edit distance from what was taught, divided by the longer length, mean over all objects
-    (Kirby et al. 2008); None of the first language, and after a participant who has withdrawn."""
+    """Transmission error: edit distance to the previous generation's code, divided by the longer length, mean over all
+    objects (Kirby et al. 2008); None for the first language, and if the previous participant has withdrawn."""
     num_codes: int
-    """Number of different codes."""
+    """Number of distinct codes."""
 
 
 def measure(study: Study, languages: list[Generation]) -> list[MeasuredGeneration]:
-    """Scores of the generations of one chain."""
+    """Compute the scores of the generations of one chain."""
     topsim, measured = find_metric("topsim"), []
     before: Generation | None = None
     for each in languages:
@@ -375,7 +374,7 @@ class ChainsStudy(StudyKind):
     absent_columns = ("pair", "left_out_published", "left_out_preregistered", "accuracy_held_out")
 
     def game(self, row: Mapping[str, Any]) -> ChainGame:
-        """The game of a participant, who is given as stored."""
+        """Game of a participant, given the participant's database row."""
         return ChainGame(
             dataset=row["dataset"],
             language=tuple(json.loads(row["taught"])),
@@ -386,16 +385,16 @@ class ChainsStudy(StudyKind):
         )
 
     def place(self, queue: Queue, token: str, number: int, now: float) -> dict[str, Any] | None:
-        """The first free position of the shortest chains, as columns of a participant; None: the visitor waits.
+        """Assign the next participant to the shortest free chain, as database columns; None: the visitor has to wait.
 
         Args:
-            queue: Visitors who wait.
-            token: The visitor's.
+            queue: Waiting visitors.
+            token: Token of the visitor.
             number: Number of the participant.
             now: Seconds since 1970.
 
         Raises:
-            RefusedError: If all chains have all generations.
+            RefusedError: If all chains are complete.
         """
         chains = read_chains(self.study, self.database, now)
         unfinished = [chain for chain in chains if chain.next_generation <= self.study.generations]
@@ -425,22 +424,22 @@ class ChainsStudy(StudyKind):
         }
 
     def counted(self, records: Sequence[Record]) -> set[int]:
-        """Numbers of the participants from whom the last generation of a chain descends."""
+        """Numbers of the participants in the lineage of a chain's last generation."""
         chains = read_chains(self.study, self.database, now=0.0)
         return {row["id"] for chain in chains for row in chain.counted.values()}
 
     def extra_columns(self, record: Record) -> dict[str, Any]:
-        """The chain and the generation."""
+        """Columns with the chain and the generation."""
         return {"chain": record.chain, "generation": record.row["generation"]}
 
     def corpora(self, records: Sequence[Record]) -> dict[str, Corpus]:
-        """The language of each generation of the chains."""
+        """Corpora of all generations of all chains, by name."""
         chains = read_chains(self.study, self.database, now=0.0)
         languages = [each for chain in chains for each in generations(self.study, self.database, chain)]
         return {each.name: each.corpus(self.study) for each in languages}
 
     def report(self, records: Sequence[Record]) -> "Report":
-        """Structure of each generation's language, and how well it is learned."""
+        """Report topographic similarity and transmission error by generation."""
         from ecsuite.eval.views.console import Report
 
         study, rows = self.study, []
@@ -454,7 +453,7 @@ class ChainsStudy(StudyKind):
         )
 
     def status(self, records: Sequence[Record], now: float) -> tuple[Table, list[dict[str, Any]]]:
-        """Progress of each chain: generations that have finished or are missing, and participants at work."""
+        """Progress of each chain: finished and missing generations, and active participants."""
         rows = [
             {
                 "dataset": chain.dataset,
@@ -470,7 +469,7 @@ class ChainsStudy(StudyKind):
 
 
 def chains_table(study: Study, rows: Sequence[MeasuredGeneration], notes: Sequence[str] = ()) -> Table:
-    """Means over chains by language and generation."""
+    """Table of means over chains by language and generation."""
     columns = [*LANGUAGE, number_column("generation"), number_column("chains")]
     columns += [number_column(name, heading, parts=INTERVAL) for name, (heading, _) in MEASURES.items()]
     by_generation: dict[tuple[str, str, int], list[MeasuredGeneration]] = {}
@@ -487,8 +486,9 @@ def chains_table(study: Study, rows: Sequence[MeasuredGeneration], notes: Sequen
         lines.append(row_of(*key, len(chains), *cells))
     notes = [
         "mean over chains ± half of its 95 % interval (Student's t); generation 0: the first language",
-        "n: chains in which a figure is defined, where it is not in all",
-        "error: edit distance from what was taught, by the longer length (Kirby et al. 2008); codes: different ones",
+        "n: number of chains in which a figure is defined, if it is undefined in some",
+        "error: edit distance to the taught code, divided by the longer length (Kirby et al. 2008); codes: number of "
+        "distinct codes",
         *notes,
     ]
     title = f"Study {study.name}: languages of chains, {study.seen} objects taught, all tested"
@@ -496,7 +496,7 @@ def chains_table(study: Study, rows: Sequence[MeasuredGeneration], notes: Sequen
 
 
 def _draw(study: Study, rows: Sequence[MeasuredGeneration], file: Path) -> None:
-    """Draw topographic similarity and transmission error over generations, a line a chain."""
+    """Plot topographic similarity and transmission error over generations, one line per chain."""
     from ecsuite.eval.views.figures.canvas import save
     from ecsuite.eval.views.figures.curves import Curve, curves
 

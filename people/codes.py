@@ -1,9 +1,9 @@
 """Studies of codes: the game Secret Spy Codes, in which a participant learns a language of a grammar.
 
-The protocol `published` does what the paper's program does: objects are unlocked in their order, red circle first, and
-a held-out object is the next locked one. Of the three held-out objects of `synth`, only the first has a colour that was
-ever shown, so at most one can be answered from the parts of other codes. `balanced` holds out three objects of three
-colours and three shapes, all six of which the first three unlocked objects show.
+The protocol `published` reproduces the paper's program: objects are unlocked in fixed order, red circle first, and the
+held-out objects are the next locked objects. Only the first of the three held-out objects of `synth` has a colour that
+was shown before, so that at most one can be answered from the parts of other codes. `balanced` holds out three objects
+with three different colours and shapes, and the first three unlocked objects show these colours and shapes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 NUM_EXAMPLES = 50
 NUM_HELD_OUT = 3
 FIRST_AVAILABLE = 2
-"""Objects that are unlocked at the start; nobody can have fewer."""
+"""Number of objects that are unlocked at the start, and the minimum in the panel."""
 EXAMPLES_AN_OBJECT = 8
 """Number of examples after which one more object is unlocked."""
 VERSION = 1
-"""Increased whenever the same seed would give another schedule of the game than before."""
+"""Incremented when the same seed gives a different schedule."""
 BALANCED, PUBLISHED = "balanced", "published"
 """The protocols."""
 ATTENTION_WORDS = ("lamp", "river", "stone", "cloud", "garden", "window")
@@ -66,20 +66,20 @@ QUIZ = {
 """Questions before the game of `balanced`, by name."""
 TRIAL_WORDS = {
     "participant": "The participant, P001 and so on.",
-    "step": "Number of the step, from 0; the attention check is one.",
-    "example": "Number of the example, from 0; of the attention check, the one that follows it.",
-    "kind": "training (an unlocked object), held_out (one that never is unlocked) or attention.",
+    "step": "Number of the step, from 0; the attention check is a step.",
+    "example": "Number of the example, from 0; for the attention check, the number of the next example.",
+    "kind": "training (an unlocked object), held_out (an object that is never unlocked) or attention.",
     "colour": "Colour of the object; empty in the attention check.",
     "shape": "Shape of the object.",
-    "num_available": "Unlocked objects when the example was shown.",
-    "num_looks": "How often the training panel was opened during the example.",
-    "typed": "What was typed.",
-    "code": "What was right.",
-    "is_right": "Whether it was.",
+    "num_available": "Number of unlocked objects when the example was shown.",
+    "num_looks": "Number of times that the training panel was opened during the example.",
+    "typed": "The answer.",
+    "code": "The right code.",
+    "is_right": "Whether the answer is right.",
     "points": "Points given.",
     "shown_after": "Seconds from the participant's start to this step.",
     "answered_after": "Seconds from the participant's start to the answer, by the server's clock.",
-    "response_ms": "Milliseconds from the picture to the answer, as the page measured them; empty if it did not.",
+    "response_ms": "Milliseconds from the picture to the answer, measured by the page; empty if not measured.",
 }
 """Columns of `trials.csv` and keys of `trials.json`."""
 
@@ -89,17 +89,17 @@ class ParticipantSchedule:
     """The schedule of one participant's game."""
 
     order: tuple[int, ...]
-    """The objects in the order in which they are unlocked; objects that are never unlocked come last."""
+    """All objects in the order of unlocking, followed by the held-out objects."""
     held_out: Mapping[int, int]
-    """Position of the held-out object of an example, from 0: in `order` (`balanced`), or after the unlocked objects
+    """Position of the held-out object by example, from 0: in `order` (`balanced`), or after the unlocked objects
     (`published`)."""
     attention: int | None
-    """The example before which the attention check comes."""
+    """Index of the example after the attention check; None without a check."""
 
 
 @lru_cache(maxsize=4096)
 def make_schedule(protocol: str, dataset: str, seed: int) -> ParticipantSchedule:
-    """The schedule of a game: a pure function of its arguments.
+    """Make the schedule of a game; a pure function of its arguments.
 
     Raises:
         ConfigError: If a name is unknown.
@@ -149,7 +149,7 @@ class CodesGame(ParticipantGame):
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """The objects in the order in which they are unlocked; objects that are never unlocked come last."""
+        """All objects in the order of unlocking, followed by the held-out objects."""
         return self.schedule.order
 
     @cached_property
@@ -159,21 +159,21 @@ class CodesGame(ParticipantGame):
 
     @property
     def signature(self) -> str:
-        """Everything that determines the game but what the participant does."""
+        """Everything that determines the game, except the participant's actions."""
         return f"{self.codes.signature}|dataset:{self.dataset}|protocol:{self.protocol},v:{VERSION}"
 
     @cached_property
     def max_available(self) -> int:
-        """Objects that can be unlocked."""
+        """Number of objects that can be unlocked."""
         return len(self.order) - NUM_HELD_OUT
 
     @cached_property
     def num_steps(self) -> int:
-        """Examples and the attention check."""
+        """Number of examples, plus the attention check."""
         return NUM_EXAMPLES + (self.schedule.attention is not None)
 
     def example_of(self, step: int) -> int:
-        """Example of a step, from 0; for the attention check, the one that follows it."""
+        """Index of a step's example, from 0; for the attention check, of the next example."""
         attention = self.schedule.attention
         return step - (attention is not None and step > attention)
 
@@ -189,16 +189,16 @@ class CodesGame(ParticipantGame):
         return Shown(kind=TRAINING, meaning=self.order[position])
 
     def available_after(self, step: int, shown: Shown, num_available: int) -> int:
-        """Unlocked objects after a step.
+        """Number of unlocked objects after a step.
 
-        The published program counts the examples that were begun, so that it unlocks one example early.
+        The published program counts started examples, so that it unlocks objects one example early.
         """
         num_begun = self.example_of(step) + 1 + (self.protocol == PUBLISHED)
         more = shown.kind != ATTENTION and num_begun % EXAMPLES_AN_OBJECT == 0
         return min(num_available + more, self.max_available)
 
     def name_of(self, meaning: int) -> str:
-        """An object in words."""
+        """Description of an object in words."""
         return self.objects.description(meaning)
 
     def right_answer(self, step: int, shown: Shown) -> str:
@@ -208,21 +208,21 @@ class CodesGame(ParticipantGame):
         return self.codes.texts[shown.meaning]
 
     def is_right(self, step: int, shown: Shown, typed: str) -> bool:
-        """Whether an answer is right; neither case nor spaces count."""
+        """Whether an answer is right, ignoring case and spaces."""
         return "".join(typed.split()).lower() == self.right_answer(step, shown)
 
     def feedback(self, step: int, shown: Shown, typed: str) -> str:
-        """The code of an unlocked object after a wrong answer, in `balanced`; never that of a held-out object."""
+        """The right code after a wrong answer to an unlocked object in `balanced`; otherwise empty."""
         if self.protocol == PUBLISHED or shown.kind != TRAINING or self.is_right(step, shown, typed):
             return ""
         return f"The code is {self.right_answer(step, shown)}."
 
     def points(self, num_available: int) -> int:
-        """Points of a right answer, by the unlocked objects when the example was shown (section K.2)."""
+        """Points for a right answer, given the number of unlocked objects when the example was shown (section K.2)."""
         return num_available - 1
 
     def view(self, step: int, shown: Shown, names_objects: bool) -> dict[str, Any]:
-        """Content of a step for the page: nothing that gives the answer away, nor whether it is held out."""
+        """Content of a step for the page, without the answer and without whether the object is held out."""
         if shown.kind == ATTENTION:
             return {"kind": "attention", "word": self.right_answer(step, shown)}
         return {"kind": "code", "name": self.name_of(shown.meaning) if names_objects else None}
@@ -239,7 +239,7 @@ class CodesGame(ParticipantGame):
         return example_picture(self.objects, shown.meaning, self.seed, step)
 
     def panel_picture(self, position: int) -> bytes:
-        """Picture of an unlocked object as PNG, by its position in the order."""
+        """Picture of the unlocked object at a position of the panel as PNG."""
         return panel_picture(self.objects, self.order[position])
 
 
@@ -254,17 +254,17 @@ class CodesStudy(StudyKind):
 
     @property
     def quiz(self) -> Mapping[str, Question]:
-        """The quiz before the game; the paper's program has none."""
+        """Questions of the quiz before the game; empty for `published`, since the paper's program has no quiz."""
         return QUIZ if self.study.protocol == BALANCED else {}
 
     def game(self, row: Mapping[str, Any]) -> CodesGame:
-        """The game of a participant, who is given as stored."""
+        """Game of a participant, given the participant's database row."""
         return _cached_game(
             grammar=row["grammar"], dataset=row["dataset"], protocol=row["protocol"], seed=row["seed"]
         )
 
     def extra_columns(self, record: Record) -> dict[str, Any]:
-        """The reasons why each rule excludes a participant."""
+        """The reason of each rule for excluding a participant; None: included."""
         from ecsuite.people.codes_report import RULES
 
         return {f"left_out_{name}": reason(record, self.study) for name, (_, reason) in RULES.items()}
@@ -289,14 +289,14 @@ class CodesStudy(StudyKind):
         return rows
 
     def corpora(self, records: Sequence[Record]) -> dict[str, Corpus]:
-        """The codes that each participant typed, by participant."""
+        """Corpora of the typed codes, by participant."""
         corpora = {record.name: self.corpus(record) for record in records}
         return {name: corpus for name, corpus in corpora.items() if corpus is not None}
 
     def corpus(self, record: Record) -> Corpus | None:
-        """The codes that a participant typed: a message per example, letters as ids from 1 (`a`).
+        """Corpus of the codes that a participant typed: one message per example, letters as ids from 1 (`a`).
 
-        Characters that are no letters are left out, and answers without letters with them.
+        Other characters than letters are removed, and answers without letters are left out.
 
         Returns:
             None if nothing was typed. Meanings are colour and shape; the column `split` is `train` or `held_out`, and
@@ -332,7 +332,7 @@ class CodesStudy(StudyKind):
         )
 
     def report(self, records: Sequence[Record]) -> "Report":
-        """Means and learning curves by each rule of who counts, tests between languages, and the paper's figures."""
+        """Means, learning curves and tests between languages by each inclusion rule, with the paper's figures."""
         from ecsuite.people.codes_report import codes_report
 
         return codes_report(self, records)

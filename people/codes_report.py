@@ -37,13 +37,13 @@ from ecsuite.tables.table import Column, Table, name_column, number_column, row_
 
 NUM_PERMUTATIONS = 9999
 FEWEST = 2
-"""Fewest participants of a language for a test."""
+"""Minimum number of participants per language for a test."""
 COLUMNS = {"minutes": ("minutes", 1), "score": ("score", 0), "held_out_accuracy": ("held out", 2)}
-"""The measures of Tables 21 and 22, their headings and digits."""
+"""Heading and number of digits of each measure of Tables 21 and 22."""
 ACCEPT_FROM = 100
-"""Score from which the paper accepts a participant automatically; it rejects one of 0 (appendix K.4)."""
+"""Minimum score for automatic acceptance in the paper; participants with a score of 0 are rejected (appendix K.4)."""
 ALMOST_ALL = 0.9
-"""Share of equal answers from which a participant in between is rejected, our reading of "almost the same answer"."""
+"""Share of identical answers from which other participants are rejected: our reading of "almost the same answer"."""
 _TABLES: Mapping[str, Any] = packaged_yaml("ecsuite.people", "published.yaml")
 
 SOURCE: str = _TABLES["source"]
@@ -52,8 +52,8 @@ PUBLISHED: Mapping[tuple[str, str], Mapping[str, Any]] = {
     for dataset in ("synth", "eng")
     for grammar, figures in _TABLES[dataset].items()
 }
-"""Figures that the ICY paper prints of its study, by dataset and grammar: `participants`, and mean and half-width of
-`minutes`, `score` and `held_out_accuracy`."""
+"""Published figures of the ICY paper by dataset and grammar: `participants`, and mean and half-width of `minutes`,
+`score` and `held_out_accuracy`."""
 
 
 def _by_score(record: Record, study: Study) -> str | None:
@@ -77,19 +77,19 @@ RULES: dict[str, tuple[str, Callable[[Record, Study], str | None]]] = {
         _by_accuracy,
     ),
 }
-"""Rules of who counts: the description, and the reason for which a participant is excluded, None if counted."""
+"""Inclusion rules: the description, and a function that gives the reason for excluding a participant, or None."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConditionResult:
-    """Results of a language in a dataset, by one rule of who counts."""
+    """Results for a language and a dataset by one inclusion rule."""
 
     dataset: str
     grammar: str
     participants: int
-    """Number of participants who count."""
+    """Number of included participants."""
     left_out: Mapping[str, int]
-    """Number of the others, by reason."""
+    """Number of excluded participants by reason."""
     means: Mapping[str, Mean]
     """Means by measure; empty without participants."""
     curve: Sequence[float | None]
@@ -98,12 +98,12 @@ class ConditionResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RuleResult:
-    """Results by one rule of who counts."""
+    """Results by one inclusion rule."""
 
     rule: str
     conditions: Sequence[ConditionResult]
     differences: Sequence[Difference]
-    """Differences between two languages of a dataset in the share of held-out codes that participants know."""
+    """Differences in held-out accuracy between two languages of a dataset."""
 
     def as_json(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -115,7 +115,7 @@ class RuleResult:
 
 
 def evaluate_rule(study: Study, records: Sequence[Record], rule: str) -> RuleResult:
-    """Evaluate the participants who count by a rule.
+    """Evaluate the participants that a rule includes.
 
     Args:
         study: The study.
@@ -204,10 +204,10 @@ def permutation_p(first: Any, second: Any) -> float:
 
 
 def acceptance(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Accepted and rejected participants of those who finished, by the rule of appendix K.4, JSON-ready.
+    """Accept or reject all participants who finished, by the rule of appendix K.4; JSON-ready.
 
-    A score of at least 100 is accepted, one of 0 rejected. In between, whoever gave almost all examples the same answer
-    is rejected.
+    Participants with a score of at least 100 are accepted, with 0 rejected. In between, participants who gave the same
+    answer to almost all examples are rejected.
     """
     rows = []
     for record in (each for each in records if each.has_finished):
@@ -232,7 +232,7 @@ def acceptance(records: Sequence[Record]) -> list[dict[str, Any]]:
 
 
 def acceptance_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """A row a participant: score, share of the most frequent answer, and the decision."""
+    """Table with one row per participant: score, share of the most frequent answer, and the decision."""
     columns = (
         name_column("participant"),
         Column("dataset"),
@@ -260,7 +260,7 @@ def acceptance_table(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def codes_report(kind: StudyKind, records: Sequence[Record]) -> Report:
-    """The report of a study of codes."""
+    """Make the report of a study of codes."""
     results = [evaluate_rule(kind.study, records, rule) for rule in RULES]
     decisions = acceptance(records)
     content = {
@@ -277,7 +277,7 @@ def codes_report(kind: StudyKind, records: Sequence[Record]) -> Report:
 
 
 def report_tables(study: Study, results: Sequence[RuleResult]) -> list[Table]:
-    """Means, tests between languages, and learning curves, for each rule of who counts.
+    """Tables of means, tests between languages and learning curves for each inclusion rule.
 
     Args:
         study: The study.
@@ -286,7 +286,7 @@ def report_tables(study: Study, results: Sequence[RuleResult]) -> list[Table]:
     settings = {"min_score": study.min_score, "min_accuracy": study.min_accuracy}
     tables = []
     for result in results:
-        rule = f"counted by the rule {result.rule}: {RULES[result.rule][0].format(**settings)}"
+        rule = f"inclusion rule {result.rule}: {RULES[result.rule][0].format(**settings)}"
         title = f"Study {study.name}, protocol {study.protocol}; {rule}"
         tables.append(_means(study, result.conditions, title))
         tables += [_tests(result)] if result.differences else []
@@ -295,7 +295,7 @@ def report_tables(study: Study, results: Sequence[RuleResult]) -> list[Table]:
 
 
 def _means(study: Study, conditions: Sequence[ConditionResult], title: str) -> Table:
-    """Tables 21 and 22, and in its last column Table 2, with the paper's figures below ours."""
+    """Tables 21 and 22, with Table 2 as the last column, and the paper's figures below ours."""
     columns = [*LANGUAGE, Column("origin", heading=""), number_column("N")]
     columns += [number_column(name, heading, parts=INTERVAL) for name, (heading, _) in COLUMNS.items()]
     rows = []
@@ -306,7 +306,7 @@ def _means(study: Study, conditions: Sequence[ConditionResult], title: str) -> T
         about = (each.dataset, each.grammar)
         rows.append(row_of(*about, "here", each.participants, *cells, ends_section=not has_published))
         if figures is not None and has_published:
-            # In the digits of the paper.
+            # Published figures keep the paper's digits.
             published = [
                 replace(estimate(mean, half_width), lines=(f"{mean} ± {half_width}",))
                 for mean, half_width in map(figures.__getitem__, COLUMNS)
@@ -320,12 +320,11 @@ def _means(study: Study, conditions: Sequence[ConditionResult], title: str) -> T
         reasons.update(each.left_out)
     left_out = [f"{count} {reason}" for reason, count in sorted(reasons.items())]
     notes += [f"left out: {', '.join(left_out)}"] if left_out else []
-    notes += [] if conditions else ["nobody has taken part yet"]
+    notes += [] if conditions else ["no participants yet"]
     return Table(columns=columns, rows=rows, title=title, notes=notes)
 
 
 def _tests(result: RuleResult) -> Table:
-    """Held-out accuracy of each two languages."""
     columns = (
         name_column("dataset", merges=True),
         name_column("source", "language"),
@@ -345,12 +344,13 @@ def _tests(result: RuleResult) -> Table:
         )
         for each in result.differences
     ]
-    title = "Held-out accuracy between languages (permutation test of participants; p corrected after Holm)"
+    title = (
+        "Held-out accuracy between languages (permutation test of participants; p after Holm's correction)"
+    )
     return Table(columns=columns, rows=rows, title=title)
 
 
 def _curves(conditions: Sequence[ConditionResult]) -> Table:
-    """Share of right answers by block of examples."""
     num_blocks = max(len(each.curve) for each in conditions)
     columns = [*LANGUAGE, *map(number_column, block_names(num_blocks))]
     rows = [
@@ -365,7 +365,7 @@ def _curves(conditions: Sequence[ConditionResult]) -> Table:
 
 
 def _draw(study: Study, result: RuleResult, file: Path) -> None:
-    """Draw the learning curves, a panel a dataset and a line a language."""
+    """Plot the learning curves, one panel per dataset and one line per language."""
     lines = [
         Curve(
             x=[BLOCK * (block + 1) for block in range(len(each.curve))],

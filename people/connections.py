@@ -1,7 +1,7 @@
-"""Running the web server: its address, its connections, and how long a request may take.
+"""The web server's address, connections and time limits of requests.
 
-uvicorn waits for a request for ever, so that clients that send nothing more would hold all files that the process may
-open. Where there are too many connections, the one whose request began first is closed, so that newcomers are served.
+uvicorn has no time limit for requests, so that silent clients could use up all file descriptors of the process. If
+there are too many connections, the one with the oldest request is closed, so that new visitors are served.
 """
 
 import asyncio
@@ -25,17 +25,17 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 SECONDS_OF_REQUEST = 20.0
-"""Seconds from the first byte of a request to the last of its answer after which the connection is closed."""
+"""Maximum time in seconds from the first byte of a request to the last byte of its response."""
 MOST_CONNECTIONS = 1024
-"""Most open connections, where the process may open enough files."""
+"""Maximum number of open connections, if the process may open enough files."""
 FILES_OF_CONNECTION = 4
-"""Files per connection: connections that have just come or are being closed, the database, pages."""
+"""File descriptors per connection, including new and closing connections, the database and pages."""
 SHARE_OF_ADDRESS = 0.5
-"""Largest share of the connections that one address may have: a whole class, or the proxy of all."""
+"""Maximum share of the connections from one address, which may be a whole class, or a proxy for all visitors."""
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens; port 0 stands for any free one.
+    """Make a listening socket; port 0 stands for any free port.
 
     Raises:
         ConfigError: If the port is in use, or the address is not this machine's.
@@ -53,13 +53,13 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def address(listening: socket.socket) -> str:
-    """The address of the page."""
+    """URL of the page."""
     host, port = listening.getsockname()[:2]
     return f"http://{'127.0.0.1' if host in ('0.0.0.0', '::') else host}:{port}/"
 
 
 def most_connections() -> int:
-    """How many connections may be open; allows this process to open as many files as that needs, if it can be."""
+    """Maximum number of connections, after raising the process's limit of open files as far as possible."""
     if resource is None:
         return MOST_CONNECTIONS
     needed = FILES_OF_CONNECTION * MOST_CONNECTIONS
@@ -71,12 +71,12 @@ def most_connections() -> int:
 
 
 class Connection(H11Protocol):
-    """A connection whose requests have a limit of time."""
+    """A connection with a time limit for requests."""
 
     opened: "dict[Connection, str]"
-    """The open connections of the server and their addresses; the one whose request began first is first."""
+    """Addresses of the server's open connections, ordered by the start of their requests."""
     most: int
-    """Most open connections of the server."""
+    """Maximum number of open connections of the server."""
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -85,20 +85,19 @@ class Connection(H11Protocol):
         self._begin_request()
 
     def data_received(self, data: bytes) -> None:
-        """Read a part of a request: its first if the answer before was sent."""
+        """Read a part of a request; after a complete response, a new request begins."""
         if self.timeout_keep_alive_task is not None:
             self._begin_request()
         super().data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget a client that has gone, or was sent away."""
+        """Remove a closed connection."""
         if self._deadline is not None:
             self._deadline.cancel()
         self.opened.pop(self, None)
         super().connection_lost(exc)
 
     def _begin_request(self) -> None:
-        """Set the deadline of a request, and close the connections that are too many."""
         if self._deadline is not None:
             self._deadline.cancel()
         self._deadline = self.loop.call_later(SECONDS_OF_REQUEST, self.abort)
@@ -112,12 +111,12 @@ class Connection(H11Protocol):
         self.opened[self] = address
 
     def abort(self) -> None:
-        """Close the connection, whatever is not sent yet."""
+        """Close the connection at once, without sending the rest."""
         self.opened.pop(self, None)
         self.transport.abort()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer data that is no HTTP, and close the connection."""
+        """Respond to data that is not HTTP, and close the connection."""
         headers = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
         head = f"HTTP/1.1 400 Bad Request\r\n{headers}Content-Type: text/plain; charset=utf-8\r\n"
         self.transport.write(f"{head}Content-Length: {len(msg)}\r\nConnection: close\r\n\r\n{msg}".encode())
@@ -125,7 +124,7 @@ class Connection(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """A server that accepts few connections at a time, and lets many wait for that."""
+    """A server that accepts few connections at a time, while the others wait in the backlog."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen."""
@@ -135,12 +134,12 @@ class _Server(uvicorn.Server):
 
 
 def make_server(app: Any, most: int) -> uvicorn.Server:
-    """A server of an application that has at most so many connections; its `run` takes sockets."""
+    """Make a server with at most `most` connections; pass the sockets to its `run`."""
     config = uvicorn.Config(
         app,
         http=type("ConnectionOfServer", (Connection,), {"opened": {}, "most": most}),
         ws="none",
-        backlog=max(2, most // 2),  # so many are accepted before the first is looked at
+        backlog=max(2, most // 2),  # number of connections accepted before the first one is handled
         log_level="error",
         access_log=False,
         server_header=False,
@@ -156,7 +155,7 @@ def serve(app: Any, listening: socket.socket, *, opens_browser: bool, close: Cal
     if opens_browser:
         webbrowser.open(address(listening))
     try:
-        # uvicorn sends either signal to itself again after it has stopped.
+        # uvicorn raises the signal again after it has stopped.
         with exit_at_sigterm(), suppress(KeyboardInterrupt):
             server.run(sockets=[listening])
     finally:

@@ -1,7 +1,7 @@
-"""Answers of a study in one SQLite file: every change is one transaction, so a kill at any moment loses none.
+"""Answers of a study in one SQLite file; every change is one transaction, so that a killed server loses no answer.
 
-The file is in WAL mode and flushed to the disk at every change. Tokens are stored as their SHA-256 alone, so that
-whoever has the file cannot go on in somebody's place.
+The file is in WAL mode and flushed to disk at every change. Only the SHA-256 of tokens is stored, so that the file
+does not allow anyone to impersonate a participant.
 """
 
 import hashlib
@@ -34,12 +34,12 @@ from ecsuite.people.study import (
 from ecsuite.runtime.errors import ConfigError, DamagedError, FormatError, shown
 
 RUNS = Path("runs")
-"""Folder of the folders of studies."""
+"""Parent folder of studies."""
 
 FORMAT = 1
-"""Number of the tables below, kept as SQLite's `user_version`."""
+"""Version of the tables below, stored as SQLite's `user_version`."""
 SYNCHRONOUS = "FULL"
-"""When SQLite waits for the disk: at each change."""
+"""SQLite's `synchronous` setting: flush to disk at each change."""
 TABLES = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE participants (
@@ -107,35 +107,35 @@ CREATE TABLE replies (
 
 STAGES = (INSTRUCTIONS, QUIZ_STAGE, WAITING, GAME, QUESTIONS_STAGE, FINISHED, LEFT, AWAY)
 MOST = 1_000_000
-"""Highest number of steps, things, looks and so on that is taken from a file."""
+"""Maximum of integer columns without an entry in `HIGHEST`."""
 SMALLEST = {"points": -MOST, "score": -MOST, "thing": -1}
-"""The lowest numbers of columns where these are below 0; an attention check is about thing -1."""
+"""Minimum of integer columns whose values can be negative; attention checks have thing -1."""
 HIGHEST = {"seed": 2**31 - 1, "score": 1000 * MOST, "seat": 1}
-"""The highest numbers of columns where these are not `MOST`."""
+"""Maximum of integer columns whose maximum is not `MOST`."""
 LATEST = 1e11
-"""Highest number of seconds since 1970, and of milliseconds of an answer."""
+"""Maximum of times, in seconds since 1970, and of response times, in milliseconds."""
 
-NOBODY = "This page belongs to nobody any more. Open the link of the study again."
-"""Message for a token that is no participant's."""
+NOBODY = "This page has no participant any more. Open the link of the study again."
+"""Message for an unknown token."""
 
 Row = dict[str, Any]
 """A row of a table, by column."""
 
 
 class RefusedError(Exception):
-    """An action that is not done; the message is for the participant."""
+    """A rejected action, with a message for the participant."""
 
 
 class Database:
-    """The file of a study; one thread at a time may use it.
+    """The database of a study; one thread at a time may use it.
 
     Args:
-        file: Made if it is not there and `settings` are given.
-        settings: Stored in a new file.
+        file: Path of the file, which is created if it is missing and `settings` are given.
+        settings: Settings stored in a new file.
 
     Raises:
-        ConfigError: If the file is not there, or of another version.
-        DamagedError: If it is no such file, or SQLite finds it damaged.
+        ConfigError: If the file is missing, or of another version.
+        DamagedError: If the file is not a database of a study, or is damaged.
     """
 
     def __init__(self, file: Path, settings: Mapping[str, str] | None = None) -> None:
@@ -143,7 +143,7 @@ class Database:
         is_new = not file.exists()
         if is_new and settings is None:
             raise ConfigError(
-                f"{file}: no such file: expected the answers of a study, which `ecsuite people serve` makes"
+                f"{file}: no such file: expected the answers of a study; start it with `ecsuite people serve`"
             )
         try:
             self._connection = sqlite3.connect(
@@ -153,7 +153,7 @@ class Database:
             self._connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA foreign_keys = ON")
-            # So that the answers of a participant who withdraws leave the file.
+            # Overwrites the answers of a withdrawn participant with zeros.
             self._connection.execute("PRAGMA secure_delete = ON")
             if is_new and settings is not None:
                 self._make(settings)
@@ -164,7 +164,7 @@ class Database:
             self.close()
             raise ConfigError(
                 f"{file}: expected a database of format {FORMAT}, got {version}; read it with the version of ecsuite "
-                "that made it"
+                "that wrote it"
             )
         try:
             fault = None if is_new else self._fault()
@@ -175,11 +175,11 @@ class Database:
             raise DamagedError(f"{file}: {fault}: edited or damaged; restore a copy of it")
 
     def _fault(self) -> str | None:
-        """A content that no server has written, or that SQLite finds damaged; None if there is none."""
+        """Describe content that is damaged or that no server can have written; None if there is none."""
         if (value := self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
             return str(value).partition("\n")[0]
         if (value := self._connection.execute("PRAGMA foreign_key_check").fetchone()) is not None:
-            return f"a row of {value[0]} is of a participant that there is not"
+            return f"a row of {value[0]} belongs to a participant that does not exist"
         with closing(sqlite3.connect(":memory:")) as empty:
             empty.executescript(TABLES)
             tables = {
@@ -203,7 +203,7 @@ class Database:
                     f"SELECT {column} FROM {table} WHERE {wrong} LIMIT 1"
                 ).fetchone()
                 if value is not None:
-                    return f"{table}.{column}: {shown(value[0])}, which is no {kind} that is stored there"
+                    return f"{table}.{column}: {shown(value[0])} is not a valid value of type {kind}"
         return None
 
     def _make(self, settings: Mapping[str, str]) -> None:
@@ -219,22 +219,22 @@ class Database:
         self._connection.close()
 
     def __del__(self) -> None:
-        """Close the file of a command that ended with an error."""
+        """Close the file after a command that ended with an error."""
         if "_connection" in vars(self):
             self.close()
 
     @contextmanager
     def transaction(self, token: str | None = None) -> Iterator[Row]:
-        """One transaction: all changes within are made, or none is; others wait.
+        """Run one transaction: all changes in it are stored, or none; other transactions wait.
 
         Args:
-            token: The participant to read at the start, whose changed columns are stored at the end.
+            token: Token of the participant whose row is read at the start and stored at the end.
 
         Yields:
-            The participant's row, to be changed in place; an empty one without a token.
+            The participant's row, to be changed in place; an empty row without a token.
 
         Raises:
-            RefusedError: If the token is nobody's.
+            RefusedError: If the token is unknown.
         """
         self._connection.execute("BEGIN IMMEDIATE")
         try:
@@ -246,13 +246,13 @@ class Database:
             if changed := {name: value for name, value in row.items() if value != before[name]}:
                 self.update(row["id"], changed)
         except BaseException:
-            if self._connection.in_transaction:  # SQLite has ended it where the disk is full
+            if self._connection.in_transaction:  # SQLite itself rolls back if the disk is full
                 self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
 
     def setting(self, name: str, missing: str | None = None) -> str:
-        """A stored setting; `missing` where there is none, which has to be given where that can be."""
+        """Read a setting; `missing` is returned if there is none, and None means that the setting is required."""
         row = self._connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
         if row is None and missing is not None:
             return missing
@@ -267,19 +267,19 @@ class Database:
         self._connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
 
     def participant(self, token: str) -> Row | None:
-        """The participant of a token, None if there is none."""
+        """The participant with a token; None if there is none."""
         row = self._connection.execute(
             "SELECT * FROM participants WHERE token_hash = ?", (hashed(token),)
         ).fetchone()
         return dict(row) if row else None
 
     def participant_of_worker(self, worker: str) -> Row | None:
-        """The participant with an ID, as it is stored; None if there is none."""
+        """The participant with a worker ID, in its stored form; None if there is none."""
         row = self._connection.execute("SELECT * FROM participants WHERE worker = ?", (worker,)).fetchone()
         return dict(row) if row else None
 
     def participants(self) -> list[Row]:
-        """All participants, in the order in which they began."""
+        """All participants in the order of their start."""
         return [dict(row) for row in self._connection.execute("SELECT * FROM participants ORDER BY id")]
 
     def answers(self, participant: int | None = None) -> list[Row]:
@@ -293,7 +293,7 @@ class Database:
         ]
 
     def answer(self, participant: int, step: int) -> Row | None:
-        """The answer of a step, None if there is none."""
+        """The answer of a step; None if there is none."""
         row = self._connection.execute(
             "SELECT * FROM answers WHERE participant = ? AND step = ?", (participant, step)
         ).fetchone()
@@ -305,13 +305,11 @@ class Database:
         return [dict(row) for row in self._connection.execute(f"SELECT * FROM {name} ORDER BY participant")]
 
     def condition_counts(self, active_since: float, visiting_since: float) -> dict[tuple[str, str], int]:
-        """Numbers of participants by dataset and grammar who have finished or were seen since a time.
-
-        Members of pairs that ended early do not count.
+        """Numbers of active or finished participants by dataset and grammar, without pairs that ended early.
 
         Args:
-            active_since: The time for those whose game has begun.
-            visiting_since: The time for all others.
+            active_since: Participants in the game are active if they were last seen after this time.
+            visiting_since: Participants before the game are active if they were last seen after this time.
         """
         rows = self._connection.execute(
             "SELECT dataset, grammar, COUNT(*) FROM participants WHERE stage NOT IN ('left', 'away') AND ("
@@ -322,7 +320,7 @@ class Database:
         return {(dataset, grammar): count for dataset, grammar, count in rows}
 
     def rows_of_chains(self) -> list[Row]:
-        """The participants of chains, with when they ended the game (None: they have not) and failed checks."""
+        """Participants of chains with `ended_at`, the end of the game or None, and `num_failed` attention checks."""
         rows = self._connection.execute(
             "SELECT participants.*, "
             "CASE WHEN stage IN ('questions', 'finished') THEN MAX(answered_at) END AS ended_at, "
@@ -332,36 +330,36 @@ class Database:
         return [dict(row) for row in rows]
 
     def partner(self, pair: int, participant: int) -> Row | None:
-        """The other participant of a pair; None if there is none any more."""
+        """The other participant of a pair; None after a withdrawal."""
         row = self._connection.execute(
             "SELECT * FROM participants WHERE pair = ? AND id != ?", (pair, participant)
         ).fetchone()
         return dict(row) if row else None
 
     def next_pair(self) -> int:
-        """The number of the next pair."""
+        """Number of the next pair."""
         return self._last("pair") + 1
 
     def judge(self, participant: int, step: int, is_right: bool, points: int) -> None:
-        """Store what came of an answer that others judge."""
+        """Store the outcome of an answer that is judged later."""
         self._connection.execute(
             "UPDATE answers SET is_right = ?, points = ? WHERE participant = ? AND step = ?",
             (int(is_right), points, participant, step),
         )
 
     def next_id(self) -> int:
-        """The number of the next participant."""
+        """Number of the next participant."""
         return self._last("id") + 1
 
     def _last(self, column: str) -> int:
-        """The highest number that was given, also to somebody who has withdrawn: exports name people by it."""
+        """Highest number assigned so far, including withdrawn participants, since exports name people by it."""
         highest = self._connection.execute(f"SELECT COALESCE(MAX({column}), 0) FROM participants").fetchone()[
             0
         ]
         return max(int(highest), int(self.setting(f"last {column}", "0")))
 
     def insert(self, table: str, values: Mapping[str, Any]) -> None:
-        """Add a row; names of tables and columns are those of this package, never what was sent."""
+        """Insert a row; names of tables and columns must come from this package, never from a request."""
         marks = ", ".join("?" * len(values))
         self._connection.execute(
             f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks})", (*values.values(),)
@@ -375,13 +373,13 @@ class Database:
         )
 
     def reply(self, participant: int, question: str, reply: str) -> None:
-        """Store the reply to a question, in place of an earlier one."""
+        """Store the reply to a question; an earlier reply is replaced."""
         self._connection.execute(
             "INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", (participant, question, reply)
         )
 
     def forget(self, participant: int) -> None:
-        """Delete all that a participant gave, also from the log of changes, and their play of rounds."""
+        """Delete all data of a participant, including the log of changes and the run folder of the play."""
         shutil.rmtree(play_folder(self.file, participant), ignore_errors=True)
         with self.transaction():
             for column in ("id", "pair"):
@@ -391,44 +389,41 @@ class Database:
 
 
 def play_folder(file: Path, participant: int) -> Path:
-    """The run folder of the play of rounds of a participant, beside the file of the answers."""
+    """Run folder of a participant's play of rounds, next to the database file."""
     return file.with_name(f"P{participant:03}")
 
 
 def hashed(token: str) -> str:
-    """The SHA-256 of a token; tokens have 192 random bits, so that no salt is needed."""
+    """SHA-256 of a token; tokens have 192 random bits, so that no salt is needed."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _unusable(file: Path, error: sqlite3.DatabaseError) -> Exception:
-    """The error for a file that SQLite can't use."""
     if isinstance(error, sqlite3.OperationalError):
-        return ConfigError(
-            f"{file}: can't be used: {error}; expected a folder that can be written, with free space"
-        )
+        return ConfigError(f"{file}: can't be used: {error}; expected a writable folder with free disk space")
     return DamagedError(f"{file}: not a database of a study, or damaged: {error}; restore a copy of it")
 
 
 def folder_of(study: Path) -> Path:
-    """The folder of the answers of a study: its own, or that of a study file, `runs/NAME`."""
+    """Folder of a study's answers: `runs/NAME` for a study file; a folder is returned unchanged."""
     return RUNS / read_study(study).name if study.suffix in (".yaml", ".yml") else study
 
 
 @contextmanager
 def only_server(folder: Path) -> Iterator[Path]:
-    """Keep other servers from a study meanwhile: who waits for a partner, and how plays go on, one of them knows.
+    """Lock the study: queues and running plays live in the memory of one server.
 
-    The lock is that of a run folder, beside the folder, and ends with the process.
+    The lock file is next to the folder, and the lock ends with the process.
 
     Raises:
-        ConfigError: If another process has it, or the folder is of a run or a sweep.
+        ConfigError: If another process holds the lock, or the folder belongs to a run or a sweep.
     """
     require_no_other(folder, "a study with people")
     folder.parent.mkdir(parents=True, exist_ok=True)
     lock = Lock(folder.parent / f".{folder.name}.lock")
     if not lock.acquire():
         raise ConfigError(
-            f"{folder}: {lock.holder}, serves it: end that first, or choose another folder with --out"
+            f"{folder}: already served by {lock.holder}: end it first, or choose another folder with --out"
         )
     try:
         yield folder
@@ -437,10 +432,10 @@ def only_server(folder: Path) -> Iterator[Path]:
 
 
 def make_database(study: Study, folder: Path) -> Database:
-    """Open the answers of a study to add to them, or begin with none.
+    """Open the database of a study for new answers, or create it.
 
     Raises:
-        ConfigError: If the folder has answers to another study, is of a run or a sweep, or can't be used.
+        ConfigError: If the folder has answers of another study, belongs to a run or a sweep, or can't be used.
     """
     require_no_other(folder, "a study with people")
     folder.mkdir(parents=True, exist_ok=True)
@@ -452,16 +447,16 @@ def make_database(study: Study, folder: Path) -> Database:
 
 
 def open_database(study: Path) -> Database:
-    """Open the answers of a study by its folder or its file.
+    """Open the database of a study, given its folder or its file.
 
     Raises:
-        ConfigError: If there are none.
+        ConfigError: If there is no database.
     """
     return Database(folder_of(study) / ANSWERS)
 
 
 def stored_study(database: Database) -> Study:
-    """The study that answers were given in, with its texts."""
+    """Read the settings and texts of the study from its database."""
     text = database.setting("study")
     try:
         study: Study = build(Study, json.loads(text), str(database.file))
@@ -472,17 +467,18 @@ def stored_study(database: Database) -> Study:
             "protocol"
         ] != study.played_protocol:
             raise _unfit(
-                database, f"nobody does {row['protocol']}, {row['grammar']} about {row['dataset']} in it"
+                database,
+                f"it has no condition with protocol {row['protocol']}, {row['grammar']} and {row['dataset']}",
             )
     return study
 
 
 @contextmanager
 def reading(database: Database) -> Iterator[None]:
-    """Read answers, which nobody has checked since they were stored.
+    """Report errors while answers are read as damage of the database.
 
     Raises:
-        DamagedError: If they do not fit to their study, as after somebody edited the file.
+        DamagedError: If the answers do not fit their study, for example because the file was edited.
     """
     try:
         yield
@@ -495,16 +491,16 @@ def reading(database: Database) -> Iterator[None]:
 def _unfit(database: Database, cause: object) -> DamagedError:
     reason = " ".join(str(cause).split()) or type(cause).__name__
     return DamagedError(
-        f"{database.file}: what is stored does not fit to its study ({reason:.200}): edited or damaged; restore a "
-        "copy of it"
+        f"{database.file}: the answers do not fit their study ({reason:.200}): edited or damaged; restore a copy "
+        "of the file"
     )
 
 
 def find_participant(token: str, study: Path | None) -> tuple[Database, Row]:
-    """The participant of a token: in one study, or in any below `runs/`.
+    """Find the participant with a token in one study, or in all studies in `runs/`.
 
     Raises:
-        ConfigError: If nobody has it.
+        ConfigError: If no participant has the token.
     """
     folders = sorted(file.parent for file in RUNS.glob(f"*/{ANSWERS}")) if study is None else [study]
     for folder in folders:
@@ -512,7 +508,7 @@ def find_participant(token: str, study: Path | None) -> tuple[Database, Row]:
         if (row := database.participant(token)) is not None:
             return database, row
         database.close()
-    looked = ", ".join(map(str, folders)) or f"{RUNS}/*/{ANSWERS}, of which there is none"
+    searched = ", ".join(map(str, folders)) or f"{RUNS}/*/{ANSWERS} (no such file)"
     raise ConfigError(
-        f"no participant with this token in {looked}; expected the token of a participant's last page"
+        f"no participant with this token in {searched}; expected the token from a participant's last page"
     )

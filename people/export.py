@@ -1,4 +1,4 @@
-"""Export of a study: tables without anything that says who took part, and corpora of what participants typed."""
+"""Export of a study: pseudonymous tables, and corpora of the typed messages."""
 
 import csv
 import io
@@ -18,60 +18,60 @@ from ecsuite.tables.forms import FORMULA
 
 RESPONSE_WORDS = {
     "participant": "The participant, P001 and so on: the unit of random effects.",
-    "counted": "1 if the participant counts: of chains, one from whom the last generation descends; else who finished.",
+    "counted": "1 if the participant is included: finished; in chains, in the lineage of the last generation; else 0.",
     "condition": "Dataset and grammar, the role in a game with agents, or the game of rounds.",
-    "chain": "The chain; empty where there are none.",
+    "chain": "The chain; empty in studies without chains.",
     "generation": "Generation in the chain, from 1.",
-    "pair": "The pair of people who play with each other; empty where there are none.",
-    "trial": "Number of the response among the participant's, from 1.",
+    "pair": "The pair of people who play with each other; empty in studies without pairs.",
+    "trial": "Number of the response, from 1, for each participant.",
     "phase": "training, held_out, test (of chains), speaking or listening (of pairs), round_speaking, "
     "round_listening or round_test (of plays of rounds), or attention (a check).",
     "item": "The object in words; empty in an attention check.",
-    "message": "Of pairs, of receivers in a game with agents, and of plays of rounds that are over: what was said in "
-    "the trial.",
-    "response": "What was answered; of listeners and receivers, the object.",
-    "target": "What was right; in the test of a chain, what the one before typed; of who hears a name, that name.",
-    "correct": "1 if the response is the target, or was understood; else 0; empty in round_test, where nobody listens, "
-    "of a message that nobody has heard, and of a round that was not over when somebody left.",
-    "rt": "Milliseconds from the picture to the answer, as the page measured them; empty if it did not.",
+    "message": "The message of the trial: in pairs, for receivers in a game with agents, and in ended games of rounds.",
+    "response": "The answer; for listeners and receivers, the chosen object.",
+    "target": "The right answer; in the test of a chain, the code that the previous participant typed; for the hearer "
+    "of a name, that name.",
+    "correct": "1 if the response is the target, or was understood; else 0; empty if the outcome is unknown: in "
+    "round_test, which has no listener, for a message without an answer, and for a round that did not end.",
+    "rt": "Milliseconds from the picture to the answer, measured by the page; empty if not measured.",
 }
 """Columns of `responses.csv` and keys of `responses.json`."""
 PARTICIPANT_WORDS = {
-    "participant": "P001 and so on, in the order of beginning.",
-    "dataset": "synth or eng; agents in a game with agents; rounds in one of rounds.",
-    "grammar": "The language; in a game with agents, the role; of rounds, the game.",
+    "participant": "P001 and so on, in the order of their start.",
+    "dataset": "synth or eng; agents in a game with agents; rounds in a game of rounds.",
+    "grammar": "The language; in a game with agents, the role; in a game of rounds, the game.",
     "chain": "The chain.",
     "generation": "Generation in the chain, from 1.",
-    "counted": "Whether the participant counts: one from whom the last generation descends.",
+    "counted": "Whether the participant is included: in the lineage of the last generation.",
     "pair": "The pair of people who play with each other.",
     "protocol": "balanced, published, agents, chain, pair or rounds.",
     "seed": "Seed of the codes, of the order of objects and of the pictures.",
-    "stage": "How far the participant came; finished: to the end.",
-    "seconds": "From agreeing to the last page.",
-    "minutes_of_game": "From the first example to the last answer.",
+    "stage": "The last stage of the participant; finished: the end.",
+    "seconds": "Seconds from consent to the last page.",
+    "minutes_of_game": "Minutes from the first example to the last answer.",
     "score": "Points.",
-    "num_answers": "Answered steps.",
+    "num_answers": "Number of answered steps.",
     "accuracy_training": "Share of right answers to unlocked objects.",
     "accuracy_held_out": "Share of right answers to held-out objects.",
-    "passed_attention": "Whether the attention check was right; true where there is none.",
-    "num_quiz_attempts": "How often the quiz was tried.",
-    "num_looks": "How often the training panel was opened.",
+    "passed_attention": "Whether the attention check was answered correctly; true without a check.",
+    "num_quiz_attempts": "Number of attempts at the quiz.",
+    "num_looks": "Number of times that the training panel was opened.",
     "names_objects": "Whether colours and shapes were named in words (the participant's choice).",
     "has_sound": "Whether sounds were on.",
-    "left_out_published": "Why the paper's rule leaves the participant out; empty: it does not.",
-    "left_out_preregistered": "Why the preregistered rule does.",
+    "left_out_published": "Reason why the paper's rule excludes the participant; empty: included.",
+    "left_out_preregistered": "Reason why the preregistered rule excludes the participant; empty: included.",
     "strategy": "Reply: How did you work out codes that were not under Training?",
     "rule": "Reply: If you found a rule in the codes, what is it?",
     "notes": "Reply: Did you take notes?",
-    "worker": "ID of the platform as stored; only with --worker-ids.",
+    "worker": "Participant ID of the platform in its stored form; only with --worker-ids.",
 }
 """Columns of `participants.csv`."""
 ROWS = {
-    "responses": "a row a response, for mixed models",
-    "participants": "a row a participant",
-    "trials": "a row an answer, with all of its game",
+    "responses": "one row per response, for mixed models",
+    "participants": "one row per participant",
+    "trials": "one row per answer, with details of the game",
 }
-"""Meaning of a row of each table."""
+"""Descriptions of the rows of each table."""
 
 
 def export(kind: StudyKind, folder: Path, *, has_workers: bool) -> list[str]:
@@ -79,11 +79,11 @@ def export(kind: StudyKind, folder: Path, *, has_workers: bool) -> list[str]:
 
     Args:
         kind: The study.
-        folder: Made, or must be empty or an earlier export, whose corpora of others are removed.
-        has_workers: Whether the IDs of the platform are among the columns.
+        folder: The folder: new, empty, or an earlier export, which is updated.
+        has_workers: Whether to include the platform's participant IDs.
 
     Returns:
-        The names of what was written.
+        The names of the written files, with their contents.
 
     Raises:
         ConfigError: If the folder has other files.
@@ -102,33 +102,33 @@ def export(kind: StudyKind, folder: Path, *, has_workers: bool) -> list[str]:
         trials = [trial for record in records for trial in kind.trials(record)]
         tables["trials"] = trials, dict(kind.trial_words)
     folder.mkdir(parents=True, exist_ok=True)
-    # First, as it tells an export that was killed from a folder of other files.
+    # Written first, since it marks the folder as an export if the program is killed.
     write_atomically(folder / "data_dictionary.md", _dictionary(kind.study, tables).encode())
     for name, (rows, words) in tables.items():
         write_json(folder / f"{name}.json", [{key: row[key] for key in words if key in row} for row in rows])
         write_atomically(folder / f"{name}.csv", as_csv(rows, list(words)))
     for file in (folder / "corpora").glob("*/corpus.jsonl"):
-        if file.parent.name not in corpora:  # of an earlier export, of a participant who has withdrawn since
+        if file.parent.name not in corpora:  # corpus of a participant who withdrew after an earlier export
             shutil.rmtree(file.parent)
     for name, corpus in corpora.items():
         write_corpus(corpus, folder / "corpora" / name)
     scored = f" (ecsuite score {shlex.quote(str(folder / 'corpora' / min(corpora)))})" if corpora else ""
     return [
         *(f"{name}.csv, {name}.json: {len(rows)} {name}" for name, (rows, _) in tables.items()),
-        f"corpora/: {len(corpora)} corpora of what participants typed{scored}",
-        "data_dictionary.md: what the columns mean",
+        f"corpora/: {len(corpora)} corpora of the typed messages{scored}",
+        "data_dictionary.md: descriptions of the columns",
     ]
 
 
 def response_rows(
     kind: StudyKind, records: Sequence[Record], counted: Collection[int]
 ) -> list[dict[str, Any]]:
-    """All responses in a long table for mixed models, JSON-ready: a row a response, the same columns in every study.
+    """JSON-ready long table of all responses for mixed models, with the same columns in every study.
 
     Args:
         kind: The study.
         records: All participants.
-        counted: Numbers of the participants who count.
+        counted: Numbers of the included participants.
     """
     messages, unjudged, rows = kind.messages(records), kind.unjudged(records), []
     for record in records:
@@ -162,7 +162,6 @@ def response_rows(
 def _participant_rows(
     kind: StudyKind, records: Sequence[Record], counted: Collection[int]
 ) -> list[dict[str, Any]]:
-    """All participants, JSON-ready; times are seconds from the participant's own start."""
     replies: dict[int, dict[str, str]] = {}
     for reply in kind.database.table("replies"):
         replies.setdefault(reply["participant"], {})[reply["question"]] = reply["reply"]
@@ -198,7 +197,7 @@ def _participant_rows(
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> bytes:
-    """Rows as CSV; a text that a spreadsheet would run as a formula begins with an apostrophe."""
+    """Write rows as CSV; an apostrophe before formulas keeps spreadsheets from running them."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
@@ -211,13 +210,12 @@ def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> bytes:
 
 
 def _dictionary(study: Study, tables: Mapping[str, tuple[Sequence[Any], Mapping[str, str]]]) -> str:
-    """The data dictionary as Markdown."""
     lines = [f"# Data of the study {study.name}", ""]
     if study.simulated:
-        lines += ["**The participants are simulated: nothing here is of people.**", ""]
+        lines += ["**The participants are simulated programs, no people.**", ""]
     lines += [
-        "In the CSV files, a text that begins with `=`, `+`, `-` or `@` has an apostrophe before it, so that no "
-        "spreadsheet runs it; the JSON files have what was typed.",
+        "In the CSV files, a text that begins with `=`, `+`, `-` or `@` is preceded by an apostrophe, so that no "
+        "spreadsheet runs it; the JSON files have the texts unchanged.",
         "",
     ]
     for name, (_, words) in tables.items():

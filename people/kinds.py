@@ -1,4 +1,4 @@
-"""Kinds of studies: what a participant's game, its export and its report have in common."""
+"""Base classes of the kinds of studies: a participant's game, the page flow, the export and the report."""
 
 import time
 from abc import ABC, abstractmethod
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from ecsuite.eval.views.console import Report
 
 TRAINING, HELD_OUT, ATTENTION = "training", "held_out", "attention"
-"""Kinds of steps of games about a language: an unlocked object, one that never is unlocked, an attention check."""
+"""Kinds of steps: an object that can be unlocked, an object that is never unlocked, an attention check."""
 TEST = "test"
-"""Kind of the steps of a test, whose answers have no feedback."""
+"""Kind of the steps of a test, where answers get no feedback."""
 SPEAKING, LISTENING = "speaking", "listening"
-"""Kinds of steps of a pair."""
+"""Kinds of steps in a pair's game."""
 SPEAKS, LISTENS, NAMES = "round_speaking", "round_listening", "round_test"
-"""Kinds of steps of a play of rounds; in a test nobody listens."""
+"""Kinds of steps in a game of rounds; a naming test has no listener."""
 JUDGED_LATER = (TEST, SPEAKING, SPEAKS, LISTENS, NAMES)
-"""Kinds of steps whose participant is not told at once whether the answer is right."""
+"""Kinds of steps whose answers get no immediate feedback."""
 KINDS = {
     CODES: "ecsuite.people.codes:CodesStudy",
     WITH_RUN: "ecsuite.people.agents:AgentsStudy",
@@ -52,20 +52,18 @@ KINDS = {
 }
 """Class of each kind of study."""
 FULL = "This study has all the participants that it needs. Thank you for your interest."
-"""Message for visitors who come when nobody more is wanted."""
-SIMULATED = (
-    "SIMULATED participants: nothing here is of people, and none of it belongs beside the paper's figures."
-)
+"""Message for visitors when the study has enough participants."""
+SIMULATED = "SIMULATED participants, no people: do not compare these figures with the paper's."
 BLOCK = 10
-"""Examples or rounds of a point of a learning curve."""
+"""Number of examples or rounds per point of a learning curve."""
 LANGUAGE = (name_column("dataset", merges=True), name_column("grammar", merges=True))
 """Columns that name a language."""
 LETTERS = ("", *(chr(ord("a") + number) for number in range(26)))
-"""Names of the symbols of what people type; no message has the first, 0."""
+"""Symbol names of typed messages; symbol 0 is unused."""
 GONE = 15.0
-"""Seconds without a sign after which a waiting visitor has gone: pages give a sign every two seconds."""
+"""Seconds without a heartbeat after which a waiting visitor counts as gone; pages send one every two seconds."""
 FORGOTTEN = 86_400.0
-"""Seconds after which a visitor who has gone is forgotten."""
+"""Seconds after which a visitor who is gone is removed from the queue."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,12 +78,12 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """A question with choices, of which one is right; without choices, one with a free reply."""
+    """A multiple-choice question, or a free-text question if there are no choices."""
 
     text: str
     choices: tuple[str, ...] = ()
     right: str = ""
-    """The right choice, if there is one."""
+    """The right choice; empty if no answer is right or wrong."""
 
 
 QUESTIONS = {
@@ -99,36 +97,36 @@ QUESTIONS = {
 class ParticipantGame(ABC):
     """One participant's game: a pure function of its fields.
 
-    Objects are numbered from 0. The defaults are those of a game that teaches nothing and shows no pictures.
+    Objects are numbered from 0. By default, a game has no training panel and no pictures.
     """
 
     @property
     @abstractmethod
     def num_steps(self) -> int:
-        """Examples and attention checks."""
+        """Number of examples and attention checks."""
 
     @property
     @abstractmethod
     def num_examples(self) -> int:
-        """Examples, without attention checks."""
+        """Number of examples, without attention checks."""
 
     @property
     def first_available(self) -> int:
-        """Objects that are unlocked at the start."""
+        """Number of objects that are unlocked at the start."""
         return 0
 
     @property
     def max_available(self) -> int:
-        """Objects that can be unlocked."""
+        """Number of objects that can be unlocked."""
         return 0
 
     @property
     def has_pictures(self) -> bool:
-        """Whether objects are shown by pictures; otherwise by their names alone."""
+        """Whether the page shows pictures of objects; otherwise it shows their names."""
         return True
 
     def example_of(self, step: int) -> int:
-        """Example of a step, from 0; for an attention check, the one that follows it."""
+        """Index of a step's example, from 0; for an attention check, of the next example."""
         return step
 
     @abstractmethod
@@ -136,31 +134,31 @@ class ParticipantGame(ABC):
         """Content of a step for a participant with this number of unlocked objects."""
 
     def available_after(self, step: int, shown: Shown, num_available: int) -> int:
-        """Unlocked objects after a step."""
+        """Number of unlocked objects after a step."""
         return 0
 
     @abstractmethod
     def name_of(self, meaning: int) -> str:
-        """An object in words."""
+        """Description of an object in words."""
 
     @abstractmethod
     def right_answer(self, step: int, shown: Shown) -> str:
-        """The right answer; empty where nothing is right or wrong."""
+        """The right answer; empty if no answer is right or wrong."""
 
     @abstractmethod
     def is_right(self, step: int, shown: Shown, typed: str) -> bool:
         """Whether an answer is right."""
 
     def feedback(self, step: int, shown: Shown, typed: str) -> str:
-        """Feedback to an answer in addition to whether it is right; may be empty."""
+        """Text shown after an answer in addition to right or wrong; may be empty."""
         return ""
 
     def points(self, num_available: int) -> int:
-        """Points of a right answer, by the unlocked objects when the example was shown."""
+        """Points for a right answer, given the number of unlocked objects when the example was shown."""
         return 1
 
     def view(self, step: int, shown: Shown, names_objects: bool) -> dict[str, Any]:
-        """Content of a step for the page: nothing that gives the answer away, nor whether it is held out."""
+        """Content of a step for the page, without the answer and without whether the object is held out."""
         return {}
 
     def panel(self, num_available: int, names_objects: bool) -> list[dict[str, Any]]:
@@ -168,15 +166,15 @@ class ParticipantGame(ABC):
         return []
 
     def step_picture(self, step: int, shown: Shown) -> bytes | None:
-        """Picture of a step as PNG, if it has one."""
+        """Picture of a step as PNG; None if it has none."""
         return None
 
     def choice_picture(self, step: int, shown: Shown, position: int) -> bytes | None:
-        """Picture of an object to choose as PNG, by its position, if there is one."""
+        """Picture of the candidate object at a position as PNG; None if there is none."""
         return None
 
     def panel_picture(self, position: int) -> bytes | None:
-        """Picture of an unlocked object as PNG, by its position in the panel, if it has one."""
+        """Picture of the unlocked object at a position of the panel as PNG; None if there is none."""
         return None
 
     def response(self, step: int, shown: Shown, typed: str, message: str | None) -> dict[str, str | None]:
@@ -184,47 +182,47 @@ class ParticipantGame(ABC):
 
         Args:
             step: Number of the step.
-            shown: Its content.
+            shown: Content of the step.
             typed: The answer as stored.
-            message: The message of the step, if another participant or agent sent one.
+            message: The message that another participant or agent sent; None if there was none.
         """
         return {"message": message, "response": typed, "target": self.right_answer(step, shown) or None}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Record:
-    """A participant and the answers."""
+    """A participant and the participant's answers."""
 
     row: Row
-    """The participant as stored."""
+    """Database row of the participant."""
     answers: list[Row]
-    """Answers by step."""
+    """Database rows of the answers, by step."""
 
     @property
     def name(self) -> str:
-        """Name in tables, such as `P001`, which does not identify anybody."""
+        """Pseudonym for tables, such as `P001`."""
         return f"P{self.row['id']:03}"
 
     @property
     def grammar(self) -> str:
-        """Canonical name of the language; with agents, the role; in pairs, `pair`; in rounds, the game."""
+        """Canonical name of the grammar; the role in studies with agents, `pair` in pairs, the game in rounds."""
         name = str(self.row["grammar"])
         return name if self.row["dataset"] in (AGENTS, ROUNDS) or name == PAIR else canonical(name)
 
     @property
     def chain(self) -> str | None:
-        """Name of the chain, if there is one."""
+        """Name of the chain; None without one."""
         row = self.row
         return None if row["chain"] is None else f"{row['dataset']}_{row['grammar']}_{row['chain']}"
 
     @property
     def pair(self) -> str | None:
-        """Name of the pair, if there is one."""
+        """Name of the pair; None without one."""
         return None if self.row["pair"] is None else f"pair_{self.row['pair']:03}"
 
     @property
     def has_finished(self) -> bool:
-        """Whether the last page was reached."""
+        """Whether the participant reached the last page."""
         return bool(self.row["stage"] == FINISHED)
 
     @property
@@ -235,18 +233,18 @@ class Record:
         return float(self.answers[-1]["answered_at"] - self.answers[0]["shown_at"]) / 60
 
     def accuracy(self, kind: str) -> float | None:
-        """Share of right answers to examples of a kind, None without any."""
+        """Share of right answers to examples of a kind; None without such examples."""
         right = [answer["is_right"] for answer in self.answers if answer["kind"] == kind]
         return sum(right) / len(right) if right else None
 
     @property
     def has_passed_attention(self) -> bool:
-        """Whether the attention checks were right, or there was none."""
+        """Whether all attention checks were answered correctly; True without any."""
         return self.accuracy(ATTENTION) in (None, 1.0)
 
 
 def read_records(database: Database) -> list[Record]:
-    """All participants of a study."""
+    """Read all participants of a study with their answers."""
     answers: dict[int, list[Row]] = {}
     for answer in database.answers():
         answers.setdefault(answer["participant"], []).append(answer)
@@ -254,21 +252,21 @@ def read_records(database: Database) -> list[Record]:
 
 
 class Queue:
-    """Visitors who wait, in the order of arrival.
+    """Waiting visitors in order of arrival.
 
-    Nothing of it is stored, since who waits has given nothing yet. After a restart of the server they wait anew.
+    The queue is in memory only: waiting visitors have no data yet, and queue again after a restart of the server.
 
     Args:
-        limit: Longest time to wait, in seconds.
-        clock: Seconds.
+        limit: Maximum waiting time in seconds.
+        clock: Returns the time in seconds.
     """
 
     def __init__(self, limit: float, clock: Callable[[], float]) -> None:
         self._limit, self._clock = limit, clock
-        self._times: dict[str, tuple[float, float]] = {}  # of arrival and of the last sign
+        self._times: dict[str, tuple[float, float]] = {}  # times of arrival and of the last heartbeat
 
     def join(self, key: str) -> None:
-        """Note a sign of a waiting visitor; who has waited too long begins to wait anew."""
+        """Record a heartbeat of a waiting visitor; after the maximum waiting time, the wait starts again from 0."""
         now = self._clock()
         self._times = {name: each for name, each in self._times.items() if each[1] >= now - FORGOTTEN}
         if not self.is_waiting(key):
@@ -280,15 +278,15 @@ class Queue:
         self._times.pop(key, None)
 
     def seconds(self, key: str) -> float | None:
-        """Seconds for which a visitor has waited; None if the visitor does not wait."""
+        """Waiting time of a visitor in seconds; None if the visitor is not in the queue."""
         return self._clock() - self._times[key][0] if key in self._times else None
 
     def is_waiting(self, key: str) -> bool:
-        """Whether a visitor waits, and not too long yet."""
+        """Whether a visitor is in the queue, below the maximum waiting time."""
         return key in self._times and self._clock() - self._times[key][0] < self._limit
 
     def before(self, key: str) -> list[str]:
-        """Visitors who came earlier and are still there, the first first."""
+        """Visitors who arrived earlier and are still present, in order of arrival."""
         earlier = list(self._times)[: list(self._times).index(key)]
         since = self._clock() - GONE
         return [other for other in earlier if self.is_waiting(other) and self._times[other][1] >= since]
@@ -300,16 +298,16 @@ class StudyKind(ABC):
     Args:
         study: The settings.
         database: The answers.
-        agents: The trained agents of `load_agents`; None to read answers only.
-        clock: Seconds since 1970.
+        agents: The result of `load_agents`; None to read answers only.
+        clock: Returns seconds since 1970.
     """
 
     waits_for_partner: bool = False
-    """Whether the game begins when two participants have met."""
+    """Whether the game begins when two participants are paired."""
     absent_columns: tuple[str, ...] = ()
     """Columns of `participants.csv` that this kind of study does not have."""
     trial_words: Mapping[str, str] = {}
-    """Columns of `trials.csv` with their meaning; empty: there is no such table."""
+    """Columns of `trials.csv` with their descriptions; empty: the export has no such table."""
 
     def __init__(
         self, study: Study, database: Database, agents: Any = None, clock: Callable[[], float] = time.time
@@ -318,12 +316,12 @@ class StudyKind(ABC):
 
     @property
     def quiz(self) -> Mapping[str, Question]:
-        """The quiz before the game; without one, there are no questions after it."""
+        """Questions of the quiz before the game; a study without a quiz has no questions after the game either."""
         return {}
 
     @staticmethod
     def load(study: Study) -> Any:
-        """Load the agents that the game needs, or check that it can be played.
+        """Load the trained agents of the game, or check that the game can be played.
 
         Raises:
             ConfigError: If people can't play this game.
@@ -332,21 +330,21 @@ class StudyKind(ABC):
 
     @abstractmethod
     def game(self, row: Mapping[str, Any]) -> ParticipantGame:
-        """The game of a participant, who is given as stored."""
+        """Game of a participant, given the participant's database row."""
 
     def place(self, queue: Queue, token: str, number: int, now: float) -> Mapping[str, Any] | None:
-        """The condition of the next participant as columns; None if the visitor has to wait.
+        """Assign the next participant to a condition, as database columns; None if the visitor has to wait.
 
-        Here, a condition with the fewest participants who have finished or are at work.
+        By default, a random one of the conditions with the fewest active or finished participants.
 
         Args:
-            queue: Visitors who wait.
-            token: The visitor's.
+            queue: Waiting visitors.
+            token: Token of the visitor.
             number: Number of the participant.
             now: Seconds since 1970.
 
         Raises:
-            RefusedError: If nobody more is wanted.
+            RefusedError: If the study has enough participants.
         """
         study = self.study
         since = [now - study.place_seconds(has_begun) for has_begun in (True, False)]
@@ -359,23 +357,23 @@ class StudyKind(ABC):
         return dict(zip(("dataset", "grammar"), chosen, strict=True))
 
     def result_table(self, row: Row) -> dict[str, Any] | None:
-        """Table of the last page of a participant, if there is one."""
+        """Table on the last page of a participant; None without one."""
         return None
 
     def counted(self, records: Sequence[Record]) -> set[int]:
-        """Numbers of the participants who count: here, those who have finished."""
+        """Numbers of the participants who are included in the results; by default, all who finished."""
         return {record.row["id"] for record in records if record.has_finished}
 
     def extra_columns(self, record: Record) -> dict[str, Any]:
-        """Columns of `participants.csv` that only this kind of study has."""
+        """Columns of `participants.csv` that are specific to this kind of study."""
         return {}
 
     def messages(self, records: Sequence[Record]) -> Mapping[tuple[str | None, int], str]:
-        """Messages by pair or participant and step, where another participant or agent takes part."""
+        """Messages between participants, or between participants and agents, by (pair or participant, step)."""
         return {}
 
     def unjudged(self, records: Sequence[Record]) -> set[tuple[str | None, int]]:
-        """Pair or participant and step of answers of which it is not known whether they were understood."""
+        """The (pair or participant, step) of answers without a known outcome."""
         return set()
 
     def trials(self, record: Record) -> list[dict[str, Any]]:
@@ -388,16 +386,16 @@ class StudyKind(ABC):
 
     @abstractmethod
     def report(self, records: Sequence[Record]) -> "Report":
-        """The report.
+        """Report of the results.
 
         Raises:
-            ConfigError: If it is about trained agents, and nobody has begun yet.
+            ConfigError: If the study has trained agents, and no participant has begun yet.
         """
 
     def status(self, records: Sequence[Record], now: float) -> tuple[Table, list[dict[str, Any]]]:
-        """Progress of a study as a table and JSON-ready; `now` is in seconds since 1970.
+        """Progress of a study as a table and as JSON-ready rows; `now` is in seconds since 1970.
 
-        Here, counts by condition of participants who have finished, are at work, have stopped or are missing.
+        By default, numbers of participants per condition: finished, active, stopped and still needed.
         """
         study, rows = self.study, []
         for dataset, grammar in study.conditions:
@@ -416,7 +414,7 @@ class StudyKind(ABC):
         return self.status_table(rows, f"{wanted} for each {condition}"), rows
 
     def status_table(self, rows: Sequence[Mapping[str, Any]], title: str) -> Table:
-        """Rows with a dataset, a grammar and counts as a table."""
+        """Table of rows with a dataset, a grammar and counts."""
         names = list(rows[0])[2:]
         return Table(
             columns=(*LANGUAGE, *map(number_column, names)),
@@ -427,55 +425,55 @@ class StudyKind(ABC):
 
     @property
     def simulated_note(self) -> list[str]:
-        """The note below tables of simulated participants."""
+        """Note below tables of simulated participants; empty for people."""
         return [SIMULATED] if self.study.simulated else []
 
     def result(self, content: Mapping[str, Any]) -> dict[str, Any]:
-        """The JSON document of a report with this content after the study's settings."""
+        """JSON document of a report: a header about the study, then the content."""
         study = self.study
         head = {"study": study.name, "protocol": study.played_protocol, "simulated": study.simulated}
         return with_format("result", {**head, **content})
 
 
 class LiveKind(StudyKind):
-    """A kind of study in which others take part at the same time: a partner, or an agent that runs."""
+    """A kind of study with simultaneous interaction: with a partner, or with a running agent."""
 
     @abstractmethod
     def signed(self, queue: Queue, token: str, row: Row) -> None:
-        """Handle a sign that a participant is there; `row` may be changed."""
+        """Handle a participant's heartbeat; may change `row`."""
 
     @abstractmethod
     def read(self, row: Row, typed: str) -> str:
-        """An answer to the present step as it is stored.
+        """Parse an answer to the current step into its stored form.
 
         Raises:
-            BadRequestError: If the answer is none of those that are allowed.
-            RefusedError: If nothing can be answered now.
+            BadRequestError: If the answer is not allowed.
+            RefusedError: If the step can't be answered now.
         """
 
     def answered(self, row: Row, entry: Row) -> None:
         """Handle a new answer within its transaction."""
 
     def stored(self, row: Row, entry: Row) -> None:
-        """Handle an answer that is stored."""
+        """Handle an answer after its transaction."""
 
     @abstractmethod
     def step_view(self, row: Row, names_objects: bool) -> dict[str, Any]:
-        """Content of the present step for the page."""
+        """Content of the current step for the page."""
 
     @abstractmethod
     def last_feedback(self, row: Row) -> tuple[str, str]:
-        """Feedback on the round before, and `right`, `wrong` or an empty text."""
+        """Feedback on the previous round, and `right`, `wrong` or an empty string."""
 
     def withdrawn(self, row: Row) -> None:
-        """Handle that a participant withdraws."""
+        """Handle a participant's withdrawal."""
 
     def close(self) -> None:
-        """End all games; they go on when the study is served again."""
+        """Interrupt all games; they resume when the study is served again."""
 
 
 class BadRequestError(RefusedError):
-    """A request that the page does not send, or an answer that is not allowed."""
+    """A request that the page never sends, or an answer that is not allowed."""
 
 
 def kind_of(study: Study) -> type[StudyKind]:
@@ -486,10 +484,10 @@ def kind_of(study: Study) -> type[StudyKind]:
 
 
 def load_agents(study: Study) -> Any:
-    """The agents of a study, if it has some; the players of rounds are asked in their rounds.
+    """Load the trained agents of a study, if its kind has any; otherwise check that its game can be played.
 
     Raises:
-        ConfigError: If there is no such run, or people can't play its game, or the play of rounds.
+        ConfigError: If the run does not exist, or people can't play the game.
     """
     return kind_of(study).load(study)
 
@@ -497,16 +495,16 @@ def load_agents(study: Study) -> Any:
 def make_kind(
     study: Study, database: Database, agents: Any = None, clock: Callable[[], float] = time.time
 ) -> StudyKind:
-    """A study of its kind.
+    """Make the `StudyKind` of a study.
 
     Args:
         study: The settings.
         database: The answers.
-        agents: The trained agents of `load_agents`; None to read answers only.
-        clock: Seconds since 1970.
+        agents: The result of `load_agents`; None to read answers only.
+        clock: Returns seconds since 1970.
 
     Raises:
-        ConfigError: If answers were given about other weights of the agents.
+        ConfigError: If the stored answers belong to other weights of the agents.
     """
     return kind_of(study)(study, database, agents, clock)
 
@@ -517,11 +515,11 @@ class Mean:
 
     mean: float
     half_width: float | None
-    """Half the width of its 95 % interval (Student's t); None for one participant."""
+    """Half the width of the 95 % interval (Student's t); None for one participant."""
 
 
 def mean_of(values: Sequence[float]) -> Mean:
-    """The mean of values with its interval."""
+    """Mean of values with its 95 % interval."""
     from ecsuite.eval.statistics.estimates import mean_and_half_width
 
     mean, half_width = mean_and_half_width(values)
@@ -529,22 +527,22 @@ def mean_of(values: Sequence[float]) -> Mean:
 
 
 def mean_cell(mean: Mean | None, digits: int) -> Cell:
-    """A mean over participants with its interval; a dash without one."""
+    """Table cell of a mean with its interval; a dash if the mean is None."""
     return nothing("-") if mean is None else estimate(mean.mean, mean.half_width, digits)
 
 
 def block_names(num_blocks: int, size: int = BLOCK) -> list[str]:
-    """The examples of each block: 1-10, 11-20 and so on."""
+    """Ranges of examples of the blocks: 1-10, 11-20 and so on."""
     return [f"{size * block + 1}-{size * (block + 1)}" for block in range(num_blocks)]
 
 
 def letter_ids(letters: str) -> list[int]:
-    """Letters from a to z as ids from 1."""
+    """Symbol ids of letters: 1 for a to 26 for z."""
     return [ord(letter) - ord("a") + 1 for letter in letters]
 
 
 def object_concepts(dataset: str, meanings: Any) -> dict[str, Any]:
-    """The concepts of objects, such as `colour=red`, as fields of a corpus."""
+    """Corpus fields with the concepts of objects, such as `colour=red`."""
     values = [DATASETS[dataset].values(meaning) for meaning in meanings]
     names = [f"colour={colour}" for colour in COLOURS] + [f"shape={shape}" for shape in SHAPES]
     rows = [[colour, len(COLOURS) + shape] for colour, shape in values]

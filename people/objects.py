@@ -1,4 +1,4 @@
-"""The two datasets of the game: their coloured shapes, and the codes of these in a language (section K.1)."""
+"""The two datasets of coloured shapes, and their codes in a language (section K.1)."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,10 +16,10 @@ COLOURS = {
     "yellow": (250, 220, 50),
     "magenta": (235, 95, 235),
 }
-"""RGB from 0 to 255, each with a contrast of at least 4 to the black ground."""
+"""RGB values from 0 to 255; each has a contrast of at least 4 to the black background."""
 SHAPES = ("circle", "triangle", "square", "pentagon", "hexagon")
 ABBREVIATIONS = (("red", "grn", "blu", "yel", "mag"), ("cir", "tri", "box", "pnt", "hex"))
-"""The words of `eng`: those of the colours and those of the shapes."""
+"""The words of `eng`: for the colours and for the shapes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,11 +29,11 @@ class Dataset:
     name: str
     geometry: Geometry
     words: tuple[tuple[str, ...], ...] | None
-    """The words of the colours and of the shapes; None if they are drawn."""
+    """The words of the colours and of the shapes; None: random words."""
 
     @property
     def num_objects(self) -> int:
-        """Number of combinations of a colour and a shape."""
+        """Number of combinations of colour and shape."""
         return self.geometry.num_meanings
 
     def values(self, meaning: int) -> tuple[int, int]:
@@ -41,7 +41,7 @@ class Dataset:
         return divmod(meaning, self.geometry.num_values)
 
     def description(self, meaning: int) -> str:
-        """An object in words: `red circle`."""
+        """Description of an object in words: `red circle`."""
         colour, shape = self.values(meaning)
         return f"{tuple(COLOURS)[colour]} {SHAPES[shape]}"
 
@@ -58,7 +58,7 @@ DATASETS = {
         words=ABBREVIATIONS,
     ),
 }
-"""Datasets: three colours and shapes with two-letter words over four letters; five with English abbreviations."""
+"""Datasets: `synth`, 3 colours and 3 shapes, words of two letters out of four; `eng`, 5 and 5, abbreviations."""
 
 
 def letters_of(typed: str) -> str:
@@ -73,17 +73,17 @@ class Codes:
     texts: tuple[str, ...]
     """Codes by object, in lower-case letters."""
     signature: str
-    """Everything that determines them."""
+    """Everything that determines the codes."""
 
 
 @lru_cache(maxsize=4096)
 def make_codes(dataset: str, grammar: str, seed: int) -> Codes:
-    """The codes of the objects of a dataset: a pure function of its arguments.
+    """Make the codes of a dataset's objects; a pure function of its arguments.
 
     Args:
         dataset: `synth` or `eng`.
-        grammar: As `ecsuite grammar` takes it, such as `shufdet` or `rot+perm`.
-        seed: Seed of the words (`synth`) and of what the grammar draws.
+        grammar: A name that `ecsuite grammar` takes, such as `shufdet` or `rot+perm`.
+        seed: Seed of the words (`synth`) and of the grammar.
 
     Raises:
         ConfigError: If a name is unknown.

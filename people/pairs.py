@@ -1,10 +1,10 @@
-"""Studies with pairs: in turns one of two people sees an object and types a message, and the other chooses the object.
+"""Studies with pairs: in each round, the speaker sees an object and types a message; the listener chooses an object.
 
-What one participant does in a round is one step: speaking, or listening. Who has spoken in a round listens in the next
-one, so that a listener waits for the message of the same step, and nobody waits for anything else.
+A round is one step of each participant, and speaker and listener alternate. The listener waits for the message of the
+same step.
 
-Whether a participant is there is known by signs that pages give every second. They are not stored: after a restart of
-the server everybody counts as seen at its start, so that nobody has gone because of it.
+Pages send a heartbeat every second to show that the participant is present. Heartbeats are not stored: after a restart
+of the server, all participants count as present at its start.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -51,11 +51,11 @@ if TYPE_CHECKING:
     from ecsuite.eval.views.console import Report
 
 VERSION = 1
-"""Increased whenever the same seed would give another game than before."""
+"""Incremented when the same seed gives a different game."""
 MAX_MESSAGE = 20
-"""Most letters of a message that the page takes."""
+"""Maximum length of a message in letters."""
 KEEP_SECONDS = 30.0
-"""Seconds after which the sign of a participant who waits is stored, which keeps the place."""
+"""Interval in seconds at which the heartbeat of a waiting participant is stored, so that the place stays reserved."""
 PAIR_QUIZ = {
     "what_matters": Question(
         text="By what do the objects differ?",
@@ -84,9 +84,9 @@ class PairGame(ParticipantGame):
     """One of `DATASETS`."""
     num_rounds: int
     num_choices: int
-    """Objects that the listener chooses among."""
+    """Number of objects that the listener chooses from."""
     seat: int
-    """0: the participant speaks in the first round; 1: the partner does."""
+    """0: the participant speaks in the first round; 1: the partner speaks in the first round."""
     seed: int
     """Seed of the pair."""
 
@@ -97,22 +97,22 @@ class PairGame(ParticipantGame):
 
     @property
     def signature(self) -> str:
-        """Everything that determines the game but what the participants do."""
+        """Everything that determines the game, except the participants' actions."""
         sizes = f"rounds:{self.num_rounds},choices:{self.num_choices}"
         return f"dataset:{self.dataset}|protocol:{PAIR},{sizes},v:{VERSION}|seed:{self.seed}"
 
     @cached_property
     def num_examples(self) -> int:
-        """Rounds."""
+        """Number of rounds."""
         return self.num_rounds
 
     @cached_property
     def num_steps(self) -> int:
-        """Rounds."""
+        """Number of rounds."""
         return self.num_rounds
 
     def target(self, step: int) -> int:
-        """Object of a round: each once, in random order, before one comes again."""
+        """Target object of a round; the targets are repeated random permutations of all objects."""
         cycle, position = divmod(step, self.objects.num_objects)
         return int(stream(self.seed, f"cycle{cycle}").permutation(self.objects.num_objects)[position])
 
@@ -121,7 +121,7 @@ class PairGame(ParticipantGame):
         return Shown(kind=SPEAKING if step % 2 == self.seat else LISTENING, meaning=self.target(step))
 
     def candidates(self, step: int) -> list[int]:
-        """The objects that the listener chooses among, the right one among them."""
+        """The objects that the listener chooses from, including the target."""
         rng, target = stream(self.seed, f"candidates{step}"), self.target(step)
         others = [meaning for meaning in range(self.objects.num_objects) if meaning != target]
         return [
@@ -130,24 +130,24 @@ class PairGame(ParticipantGame):
         ]
 
     def name_of(self, meaning: int) -> str:
-        """An object in words."""
+        """Description of an object in words."""
         return self.objects.description(meaning)
 
     def chosen(self, step: int, typed: str) -> int | None:
-        """Object of a listener's answer, a number of a candidate; None if it is no such number."""
+        """Object with the candidate number that a listener typed; None if the number is not valid."""
         is_number = typed.isascii() and typed.isdigit() and 0 < int(typed) <= self.num_choices
         return self.candidates(step)[int(typed) - 1] if is_number else None
 
     def right_answer(self, step: int, shown: Shown) -> str:
-        """Number of the right object; empty for a message."""
+        """Candidate number of the target; empty for a message."""
         return str(self.candidates(step).index(shown.meaning) + 1) if shown.kind == LISTENING else ""
 
     def is_right(self, step: int, shown: Shown, typed: str) -> bool:
-        """Whether a listener chose the object; messages are judged later."""
+        """Whether a listener chose the target; False for messages, which are judged later."""
         return shown.kind == LISTENING and self.chosen(step, typed) == shown.meaning
 
     def feedback(self, step: int, shown: Shown, typed: str) -> str:
-        """Feedback to a listener's choice `typed`: to the listener, or to the speaker of the message."""
+        """Feedback on a listener's choice `typed`, for the listener or for the speaker."""
         chosen, right = self.chosen(step, typed), self.name_of(shown.meaning)
         if chosen == shown.meaning:
             return f"Right: it was the {right}." if shown.kind == LISTENING else f"Understood: the {right}."
@@ -159,7 +159,7 @@ class PairGame(ParticipantGame):
         )
 
     def view(self, step: int, shown: Shown, names_objects: bool) -> dict[str, Any]:
-        """Content of a step for the page, without the message: nothing that gives the object away to a listener."""
+        """Content of a step for the page, without the message; the listener's content does not reveal the target."""
         if shown.kind == SPEAKING:
             name = self.name_of(shown.meaning) if names_objects else None
             return {"kind": "speak", "name": name, "max_length": MAX_MESSAGE}
@@ -171,12 +171,12 @@ class PairGame(ParticipantGame):
         return panel_picture(self.objects, shown.meaning) if shown.kind == SPEAKING else None
 
     def choice_picture(self, step: int, shown: Shown, position: int) -> bytes | None:
-        """Picture of a candidate as PNG, by its position."""
+        """Picture of the candidate at a position as PNG."""
         is_there = shown.kind == LISTENING and position < self.num_choices
         return panel_picture(self.objects, self.candidates(step)[position]) if is_there else None
 
     def response(self, step: int, shown: Shown, typed: str, message: str | None) -> dict[str, str | None]:
-        """The columns of a response; of a listener, the objects in place of their numbers."""
+        """The columns of a response, with objects instead of candidate numbers."""
         if shown.kind != LISTENING:
             return super().response(step, shown, typed, message)
         chosen = self.chosen(step, typed)
@@ -191,11 +191,11 @@ class PairSuccess:
     pair: str
     dataset: str
     num_rounds: int
-    """Rounds in which the listener has chosen."""
+    """Number of rounds with a choice."""
     has_finished: bool
-    """Whether the listener has chosen in all rounds."""
+    """Whether all rounds have a choice."""
     curve: tuple[float, ...]
-    """Share of rounds in which the object was chosen, in each block of ten rounds that was begun."""
+    """Share of rounds with the right choice in each block of ten rounds."""
 
 
 class PairsStudy(LiveKind):
@@ -220,7 +220,7 @@ class PairsStudy(LiveKind):
         self._seen: dict[int, float] = {}
 
     def game(self, row: Mapping[str, Any]) -> PairGame:
-        """The game of a participant, who is given as stored, and may have no partner yet."""
+        """Game of a participant, given the participant's database row; there may be no partner yet."""
         return PairGame(
             dataset=row["dataset"],
             num_rounds=self.study.rounds,
@@ -230,7 +230,7 @@ class PairsStudy(LiveKind):
         )
 
     def signed(self, queue: Queue, token: str, row: Row) -> None:
-        """Let a participant who waits meet a partner, or end a game whose partner has gone."""
+        """Pair a waiting participant, or end the game of a participant whose partner is gone."""
         now = self._seen[row["id"]] = self.clock()
         if row["stage"] == WAITING:
             if row["last_seen"] < now - KEEP_SECONDS:
@@ -243,7 +243,7 @@ class PairsStudy(LiveKind):
                 self.database.update(partner["id"], {"stage": AWAY})
 
     def _meet(self, queue: Queue, token: str, row: Row) -> None:
-        """Begin the game with the first who waits in the same condition, if there is one."""
+        """Begin the game with the first waiting participant of the same condition, if there is one."""
         queue.join(token)
         for other_token in queue.before(token):
             other = self.database.participant(other_token)
@@ -266,16 +266,16 @@ class PairsStudy(LiveKind):
         return self.database.partner(row["pair"], row["id"])
 
     def message(self, row: Row) -> str | None:
-        """Message to a listener in the present step; None as long as there is none."""
+        """Message to a listener in the current step; None if there is none yet."""
         partner = self.partner(row)
         message = None if partner is None else self.database.answer(partner["id"], row["step"])
         return None if message is None else str(message["typed"])
 
     def _is_left(self, row: Row, partner: Row | None) -> bool:
-        """Whether a participant is alone, because the partner has withdrawn (None), gone, or taken too long."""
+        """Whether the partner has withdrawn (None), is gone, or has exceeded the time of a turn."""
         if partner is None or partner["stage"] in (LEFT, AWAY):
             return True
-        if partner["stage"] != GAME:  # has done all rounds
+        if partner["stage"] != GAME:  # the partner has completed all rounds
             return False
         now = self.clock()
         if now - self._seen.get(partner["id"], self._start) > self.study.partner_seconds:
@@ -284,36 +284,36 @@ class PairsStudy(LiveKind):
         return began is not None and now - max(began, self._start) > self.study.turn_seconds
 
     def _turn_of(self, row: Row, other: Row) -> float | None:
-        """Time since which it is a participant's turn, None if it is not."""
+        """Start time of a participant's turn; None if it is the other's turn."""
         if row["kind"] != LISTENING:
             return float(row["shown_at"])
         message = self.database.answer(other["id"], row["step"])
         return None if message is None else max(float(message["answered_at"]), float(row["shown_at"]))
 
     def read(self, row: Row, typed: str) -> str:
-        """The letters of a message, as the partner and the corpus get them; a listener's answer as it is.
+        """Convert a message to lower-case letters; a listener's answer is returned unchanged.
 
         Raises:
-            BadRequestError: If a message has anything but letters.
-            RefusedError: If a listener has got no message yet.
+            BadRequestError: If a message contains anything but letters.
+            RefusedError: If a listener has not received a message yet.
         """
         if row["kind"] == SPEAKING:
             if letters_of(typed) != typed.lower():
                 raise BadRequestError("Type letters from a to z, and nothing else.")
             return letters_of(typed)
         if self.message(row) is None:
-            raise RefusedError("Your partner has said nothing yet.")
+            raise RefusedError("Your partner has not sent a message yet.")
         return typed
 
     def answered(self, row: Row, entry: Row) -> None:
-        """Judge the speaker's message by the listener's choice."""
+        """Record on the speaker's message whether the listener chose the target."""
         self._seen[row["id"]] = self.clock()
         if entry["kind"] == LISTENING and (partner := self.partner(row)) is not None:
             self.database.judge(partner["id"], entry["step"], entry["is_right"], entry["points"])
             self.database.update(partner["id"], {"score": partner["score"] + entry["points"]})
 
     def step_view(self, row: Row, names_objects: bool) -> dict[str, Any]:
-        """The object, or the message and the candidates, or that the partner types."""
+        """The object, or the message and the candidates, or a note that the partner types."""
         shown = self.game(row).view(row["step"], Shown(kind=row["kind"], meaning=row["thing"]), names_objects)
         if row["kind"] != LISTENING:
             return shown
@@ -321,7 +321,7 @@ class PairsStudy(LiveKind):
         return {"kind": "partner"} if message is None else {**shown, "message": message}
 
     def last_feedback(self, row: Row) -> tuple[str, str]:
-        """Feedback on the round before, and `right`, `wrong` or an empty text."""
+        """Feedback on the previous round, and `right`, `wrong` or an empty string."""
         step, game = row["step"] - 1, self.game(row)
         if step < 0:
             return "", ""
@@ -333,7 +333,7 @@ class PairsStudy(LiveKind):
         return game.feedback(step, shown, answer["typed"]), "right" if answer["is_right"] else "wrong"
 
     def extra_columns(self, record: Record) -> dict[str, Any]:
-        """The pair."""
+        """Column with the pair."""
         return {"pair": record.pair}
 
     def messages(self, records: Sequence[Record]) -> Mapping[tuple[str | None, int], str]:
@@ -346,9 +346,9 @@ class PairsStudy(LiveKind):
         }
 
     def unjudged(self, records: Sequence[Record]) -> set[tuple[str | None, int]]:
-        """Pair and step of messages that no listener has answered: the last before a participant left.
+        """Pair and step of a pair's last message if no stored choice answers it.
 
-        It is not known whether a listener who has withdrawn had answered.
+        The choices of a withdrawn listener are deleted, so that the outcome is unknown.
         """
         answered = {
             (record.pair, answer["step"])
@@ -365,7 +365,7 @@ class PairsStudy(LiveKind):
         return last - answered
 
     def successes(self, records: Sequence[Record]) -> list[PairSuccess]:
-        """Success of each pair, by the choices of the participants who have not withdrawn."""
+        """Success of each pair, from the choices of participants who have not withdrawn."""
         successes = []
         for name, members in pairs_of(records).items():
             rights = {
@@ -424,7 +424,7 @@ class PairsStudy(LiveKind):
             rows.append(row_of(dataset, numbers[dataset], *cells))
         early = sum(not pair.has_finished for pair in pairs)
         notes = [
-            "mean over pairs that finished ± half of its 95 % interval (Student's t); who guesses is right in "
+            "mean over pairs that finished ± half of its 95 % interval (Student's t); chance level "
             f"{1 / self.study.choices:.2f}"
         ]
         notes += [f"left out: {early} pairs that did not finish"] if early else []
@@ -432,7 +432,7 @@ class PairsStudy(LiveKind):
         return Table(columns=columns, rows=rows, title=title, notes=notes + self.simulated_note)
 
     def corpora(self, records: Sequence[Record]) -> dict[str, Corpus]:
-        """The messages of each pair, a message a round: with speaker, listener, and whether it was understood."""
+        """Corpus of each pair: one message per round with speaker, listener and success."""
         corpora, unjudged = {}, self.unjudged(records)
         for name, members in pairs_of(records).items():
             messages = [
@@ -479,7 +479,7 @@ class PairsStudy(LiveKind):
 
 
 def pairs_of(records: Sequence[Record]) -> dict[str, list[Record]]:
-    """Participants of each pair by its name."""
+    """Participants by name of the pair."""
     pairs: dict[str, list[Record]] = {}
     for record in sorted(records, key=lambda record: record.row["pair"] or 0):
         if record.pair is not None:
@@ -488,12 +488,11 @@ def pairs_of(records: Sequence[Record]) -> dict[str, list[Record]]:
 
 
 def _means(shares: Sequence[Sequence[float]]) -> list[Mean]:
-    """Mean over pairs by block."""
     return [mean_of(block) for block in zip(*shares, strict=True)]
 
 
 def _draw(study: Study, means: Mapping[str, Sequence[Mean]], numbers: Mapping[str, int], file: Path) -> None:
-    """Draw the share of rounds by block, a line a dataset."""
+    """Plot the share of successful rounds per block, one line per dataset."""
     lines = []
     for dataset, curve in means.items():
         name = f"{dataset} (N={numbers[dataset]} pairs{', simulated' if study.simulated else ''})"

@@ -1,7 +1,7 @@
 """Pictures of coloured shapes and of attribute values as PNG, drawn by the renderer of the games' worlds.
 
-A participant sees each attribute of an object in a way of its own, the first as a colour, the second as a shape, then
-as a number of copies and as the side of a bar; each way has five values, whose names tell them apart without colours.
+The first attribute of an object is shown as a colour, the second as a shape, the third as a number of copies, and the
+fourth as the side of a bar. Each has five values, and their names can be told apart without seeing colours.
 """
 
 import io
@@ -27,9 +27,9 @@ SIZE = 160
 """Width and height in pixels."""
 NUM_CORNERS = {"pentagon": 5, "hexagon": 6}
 SIDES = ("", "left", "top", "right", "bottom")
-"""Sides of the white bar, which may be missing."""
+"""Sides of the white bar; empty: no bar."""
 NUM_WAYS, NUM_VALUES = 4, 5
-"""Attributes that a picture can show, and values of each."""
+"""Maximum number of attributes that a picture can show, and of values per attribute."""
 PLACES = {
     1: ((0.5, 0.5),),
     2: ((0.34, 0.5), (0.66, 0.5)),
@@ -37,25 +37,25 @@ PLACES = {
     4: ((0.35, 0.35), (0.65, 0.35), (0.35, 0.65), (0.65, 0.65)),
     5: ((0.3, 0.3), (0.7, 0.3), (0.5, 0.5), (0.3, 0.7), (0.7, 0.7)),
 }
-"""Centres of the copies as shares of width and height, by their number."""
+"""Centres of the copies as shares of width and height, by number of copies."""
 WIDTHS = {1: 0.46, 2: 0.3, 3: 0.27, 4: 0.27, 5: 0.22}
-"""Width of each copy as a share of the picture's."""
+"""Width of each copy as a share of the picture's width, by number of copies."""
 BAR = 0.05
-"""Width of the bar, and how far it is from the edge, as a share of the picture's width."""
+"""Width of the bar, and its distance from the edge, as a share of the picture's width."""
 
 
 @lru_cache(maxsize=256)
 def panel_picture(dataset: Dataset, meaning: int) -> bytes:
-    """An object upright in the middle, as the training panel shows it."""
+    """Picture of an object for the training panel: upright and centred."""
     centre = (SIZE - 1) / 2
     return _png(dataset, meaning, centre, centre, 0.62 * SIZE, 0.0)
 
 
 def example_picture(dataset: Dataset, meaning: int, seed: int, step: int) -> bytes:
-    """An object at a random position, in a random size and turn, all of which follow from the seed and the step."""
+    """Picture of an object with random position, size and rotation, determined by seed and step."""
     rng = stream(seed, f"picture{step}")
     width = float(rng.uniform(0.35, 0.6)) * SIZE
-    reach = 0.6 * width  # of a triangle, the widest from its centre
+    reach = 0.6 * width  # maximum distance of a corner from the centre, which triangles have
     x, y = rng.uniform(reach, SIZE - 1 - reach, size=2)
     return _png(dataset, meaning, float(x), float(y), width, float(rng.uniform(0, 2 * np.pi)))
 
@@ -67,7 +67,7 @@ def _png(dataset: Dataset, meaning: int, x: float, y: float, width: float, rotat
 
 
 def as_png(pixels: NDArray[Any]) -> bytes:
-    """Pixels from 0 to 255, (height, width, 3), as PNG; small ones are enlarged to `SIZE` without smoothing."""
+    """Encode pixels from 0 to 255, (height, width, 3), as PNG; small images are enlarged without smoothing."""
     from PIL import Image
 
     image, file = Image.fromarray(np.rint(pixels).astype(np.uint8)), io.BytesIO()
@@ -83,10 +83,10 @@ def covered_by(shape: str, x: float, y: float, width: float, rotation: float) ->
 
     Args:
         shape: One of `SHAPES`.
-        x: Its centre from the left, in pixels.
-        y: Its centre from the top.
-        width: In pixels.
-        rotation: In radians.
+        x: Distance of the centre from the left, in pixels.
+        y: Distance of the centre from the top, in pixels.
+        width: Width in pixels.
+        rotation: Rotation in radians.
     """
     turn = np.full((1, 1, 1), rotation)
     centre = np.full((1, 1, 1), x), np.full((1, 1, 1), y)
@@ -113,12 +113,12 @@ def covered_by(shape: str, x: float, y: float, width: float, rotation: float) ->
 
 
 def can_be_drawn(num_values: Sequence[int]) -> bool:
-    """Whether pictures can show objects with so many values of each attribute."""
+    """Whether pictures can show objects with these numbers of values per attribute."""
     return len(num_values) <= NUM_WAYS and max(num_values) <= NUM_VALUES
 
 
 def name_of(values: Sequence[int]) -> str:
-    """An object in words: `3 red circles, bar on the left`."""
+    """Describe an object in words: `3 red circles, bar on the left`."""
     colour, shape, number, side = _ways(values)
     counted = f"{number} " if len(values) > 2 else ""
     plural = "s" if number > 1 else ""
@@ -127,7 +127,7 @@ def name_of(values: Sequence[int]) -> str:
 
 
 def draw(values: Sequence[int]) -> bytes:
-    """An object as PNG."""
+    """Draw an object as PNG."""
     (colour, shape, number, side), width = _ways(values), round(BAR * SIZE)
     share = np.zeros((SIZE, SIZE), np.float32)
     for x, y in PLACES[number]:
@@ -143,6 +143,6 @@ def draw(values: Sequence[int]) -> bytes:
 
 
 def _ways(values: Sequence[int]) -> tuple[int, int, int, int]:
-    """Colour, shape, number of copies and side of an object; what it has no attribute for is the first value."""
+    """Colour, shape, number of copies and side of an object; missing attributes have the first value."""
     colour, shape, number, side = [*map(int, values), *[0] * NUM_WAYS][:NUM_WAYS]
     return colour, shape, number + 1, side

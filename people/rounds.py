@@ -1,9 +1,9 @@
 """Studies with plays of rounds, in which a person takes the place of an agent.
 
-The rounds of a person are a pure function of the game and of the seed, whoever the other agents are; the messages in
-them are not. Each participant has a play, which runs in a thread and waits where the person is asked. An answer is
-stored in the database first, and then in the play's run folder as the answers of models are. So a play goes on after a
-restart of the server: it is resumed, and gets the answers that its run folder does not have yet.
+Roles and objects of a person's rounds are a pure function of the game and the seed; the messages are not. Each
+participant has a play, which runs in a thread and blocks while the person answers. An answer is stored in the database
+first, then in the play's run folder, as answers of models are. After a restart of the server, a play is resumed and
+gets the answers that its run folder lacks.
 """
 
 import shutil
@@ -57,13 +57,13 @@ from ecsuite.tables.cells import number
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 OVER = "round_over"
-"""The kind of the step after the last one, while the others have not done yet."""
+"""Kind of the step after the person's last round, until the play has ended."""
 MOST_GAMES = 1024
 EXEMPLARS = Part("exemplars", Exemplars.Options())
 STOPPED = "The game is interrupted. Those who invited you see why; it goes on from here."
-"""Feedback to a person when others can't go on."""
+"""Feedback to a person when the play has failed."""
 END_SECONDS = 2.0
-"""Seconds for which the server waits for the end of a play."""
+"""Maximum time in seconds to wait for the end of a play's thread."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,23 +71,23 @@ class RoundsGame(ParticipantGame):
     """One participant's side of a play of rounds."""
 
     rounds: tuple[tuple[int, Shown], ...]
-    """Number of the round, and its content, by step."""
+    """Number and content of the round of each step."""
     candidates: tuple[tuple[int, ...], ...]
-    """Candidates of the listener by step; none where all objects can be answered, or names."""
+    """Candidates of the listener by step; empty if any object or name may be answered."""
     meanings: tuple[str, ...]
-    """Objects of the rounds in words."""
+    """Descriptions of the objects in words."""
     are_named: bool
-    """Whether listeners answer by a name, and not by an object."""
+    """Whether listeners answer with a name instead of an object."""
     has_pictures = False
 
     @cached_property
     def num_examples(self) -> int:
-        """Rounds of the person."""
+        """Number of the person's rounds."""
         return len(self.rounds)
 
     @cached_property
     def num_steps(self) -> int:
-        """Rounds, and a last step until the end of the play."""
+        """Number of the person's rounds, plus a last step until the end of the play."""
         return len(self.rounds) + 1
 
     def example_of(self, step: int) -> int:
@@ -99,15 +99,15 @@ class RoundsGame(ParticipantGame):
         return self.rounds[step][1] if step < len(self.rounds) else Shown(kind=OVER, meaning=-1)
 
     def name_of(self, meaning: int) -> str:
-        """An object in words."""
+        """Description of an object in words."""
         return self.meanings[meaning]
 
     def right_answer(self, step: int, shown: Shown) -> str:
-        """Object of a listener; empty for messages, and for names, which are judged later."""
+        """The target of a listener; empty for messages and names, which are judged later."""
         return self.meanings[shown.meaning] if shown.kind == LISTENS and not self.are_named else ""
 
     def chosen(self, step: int, typed: str) -> str:
-        """Content of an answer: for a label, the object in words."""
+        """Replace the label of a candidate by the object in words; other answers are returned unchanged."""
         labels = [label(n) for n in range(len(self.candidates[step]))]
         is_label = self.rounds[step][1].kind == LISTENS and typed in labels
         return self.meanings[self.candidates[step][labels.index(typed)]] if is_label else typed
@@ -117,7 +117,7 @@ class RoundsGame(ParticipantGame):
         return False
 
     def outcome(self, step: int, played: Round) -> str:
-        """Outcome of a round in words, for the person."""
+        """Feedback on a round in words, for the person."""
         speaks = self.rounds[step][1].kind == SPEAKS
         if played.candidates or played.phase:
             if not speaks:
@@ -129,14 +129,14 @@ class RoundsGame(ParticipantGame):
         return f"Your partner said {other}." if other else "Your partner does not know this name."
 
     def response(self, step: int, shown: Shown, typed: str, message: str | None) -> dict[str, str | None]:
-        """The columns of a response: objects in place of labels."""
+        """The columns of a response, with objects instead of labels."""
         target = self.right_answer(step, shown) or (message if shown.kind == LISTENS else None)
         return {"message": message, "response": self.chosen(step, typed), "target": target}
 
 
 @lru_cache(maxsize=MOST_GAMES)
 def make_game(name: str, seed: int) -> RoundsGame:
-    """The rounds of the person in a game of this seed."""
+    """Make the person's game for a seed."""
     experiment, agent = with_person(name, seed)
     options = replace(experiment.play.options, participant=EXEMPLARS, other=EXEMPLARS)
     others = replace(experiment, play=Part(experiment.play.kind, options))
@@ -147,7 +147,7 @@ def make_game(name: str, seed: int) -> RoundsGame:
         plan for step in range(steps) for plan in play.planned(step) if agent in (plan.speaker, plan.listener)
     ]
     if not plans:
-        raise ConfigError(f"{name}: the person is in no round: expected more training.num_examples")
+        raise ConfigError(f"{name}: the person takes part in no round: increase training.num_examples")
     rounds = []
     for plan in plans:
         kind = NAMES if plan.listener < 0 else SPEAKS if plan.speaker == agent else LISTENS
@@ -161,18 +161,18 @@ def make_game(name: str, seed: int) -> RoundsGame:
 
 
 def is_of_rounds(experiment: Experiment) -> bool:
-    """Whether a game is a play of rounds."""
+    """Whether the play of a game is a subclass of `Rounds`."""
     return issubclass(PLAYS.load(experiment.play.kind), Rounds)
 
 
 def with_person(name: str, seed: int) -> tuple[Experiment, int]:
-    """A game in which a person takes the place of an agent: the one that is asked at a page, or else the last one.
+    """Load a game with one person among its agents: the agent with backend `page`, or else an additional last agent.
 
     Returns:
-        The game, and the number of the person.
+        The game, and the person's agent index.
 
     Raises:
-        ConfigError: If it is no play of rounds, or several agents would be persons.
+        ConfigError: If the game has no rounds, or more than one person.
     """
     settings = [f"training.seed={seed}"]
     experiment = load_experiment(name, settings)
@@ -190,17 +190,16 @@ def with_person(name: str, seed: int) -> tuple[Experiment, int]:
         settings += ["play.num_others=1", "play.other=language_model,backend=page"]
         if (
             model := experiment.play.options.participant
-        ).kind == "language_model":  # whose prompt is then read
+        ).kind == "language_model":  # the person reads the same prompt
             settings += [f"play.other.{name}={getattr(model.options, name)}" for name in ("prompt", "memory")]
         experiment = load_experiment(name, settings)
     persons = [agent for agent, is_person in enumerate(_persons(experiment)) if is_person]
     if len(persons) > 1:
-        raise ConfigError(f"{name}: play: one agent may be a person at a page, got {len(persons)}")
+        raise ConfigError(f"{name}: play: expected at most 1 agent with backend page, got {len(persons)}")
     return experiment, persons[0]
 
 
 def _persons(experiment: Experiment) -> Sequence[bool]:
-    """Whether each agent is a person at a page."""
     options = experiment.play.options
     first = options.agents - options.num_others
     parts = [options.participant] * first + [options.other] * options.num_others
@@ -208,16 +207,16 @@ def _persons(experiment: Experiment) -> Sequence[bool]:
 
 
 class _EndedError(Exception):
-    """End of a play."""
+    """Raised in a play's thread to end it."""
 
 
 class PlayThread(Person):
     """A play in a thread, and the open question to its person.
 
     Args:
-        experiment: The play.
-        game: The person's side of it.
-        folder: Its run folder.
+        experiment: The experiment with the play.
+        game: The person's side of the play.
+        folder: The run folder of the play.
         given: Answers of the person by step.
     """
 
@@ -226,11 +225,11 @@ class PlayThread(Person):
     ) -> None:
         super().__init__()
         self.game, self.folder = game, folder
-        kept = KeptAnswers(folder, is_read_only=True).replies.values()
-        self.step = sum(reply.model == PERSON for reply in kept)
+        replies = KeptAnswers(folder, is_read_only=True).replies.values()
+        self.step = sum(reply.model == PERSON for reply in replies)
         self.request: Request | None = None
         self.outcomes: dict[int, tuple[str, bool]] = {}
-        """Outcome of the round of each step in words, and whether it succeeded."""
+        """Feedback on each step's round in words, and whether the round succeeded."""
         self.judged: set[int] = set()
         """Steps whose outcome is stored in the database."""
         self.is_done = self.has_failed = self._is_removed = False
@@ -250,7 +249,7 @@ class PlayThread(Person):
                 note=ignore,
             )
             self.is_done = True
-        except Exception as error:  # reported at the server's terminal, and by `STOPPED`
+        except Exception as error:  # reported in the server's terminal; the person sees `STOPPED`
             if not self.is_over.is_set():
                 self.has_failed = True
                 sys.stderr.write(f"{self.folder}: {printable(str(error))}\n")
@@ -274,7 +273,7 @@ class PlayThread(Person):
             return self._given.pop(self.step - 1)
 
     def read(self, step: int, typed: str) -> str | None:
-        """Content of an answer to the open question: a choice by its number, or a message; None if it is neither."""
+        """Parse an answer to the open question: the number of a choice, or a message; None if it is not valid."""
         with self._changed:
             request = self.request if self.step == step else None
         if request is None:
@@ -285,23 +284,23 @@ class PlayThread(Person):
         return request.choices[int(typed) - 1] if is_number else None
 
     def give(self, step: int, answer: str) -> None:
-        """Answer the question of a step."""
+        """Pass the person's answer of a step to the play."""
         with self._changed:
             self._given[step] = answer
             self._changed.notify()
 
     def end(self, *, is_removed: bool) -> None:
-        """End the play at the next question; its folder may then be removed."""
+        """End the play at the next question, and remove its folder if `is_removed`."""
         with self._changed:
             self._is_removed = is_removed
             self.is_over.set()
             self._changed.notify()
         self._thread.join(END_SECONDS)
         if self._thread.is_alive():
-            sys.stderr.write(f"{self.folder}: waiting for models that were asked, whose answers are kept\n")
+            sys.stderr.write(f"{self.folder}: waiting for pending replies of models, which are stored\n")
 
     def view(self, step: int) -> dict[str, Any]:
-        """Content of a step for the page: the prompt with the allowed answers, or that others are at work."""
+        """Content of a step for the page: the prompt with the allowed answers, or a note to wait for the others."""
         with self._changed:
             request = self.request if self.step == step else None
         if request is None:
@@ -313,32 +312,32 @@ class PlayThread(Person):
 
 
 def rounds_of(game: RoundsGame, folder: Path) -> dict[int, dict[str, Any]]:
-    """Rounds of a person by step, as stored by a play that is over or ended early; none of one that goes on."""
+    """Read the rounds of a person by step from the folder of an ended play; empty while the play runs."""
     file = RunFolder(folder).rounds
     rows = [msgspec.json.decode(line) for line in file.read_bytes().splitlines()] if file.is_file() else []
     return {step: rows[number] for step, (number, _) in enumerate(game.rounds) if number < len(rows)}
 
 
 def successes(game: RoundsGame, folder: Path) -> dict[int, bool]:
-    """Success of the rounds of a person by step, without tests; none of a play that goes on."""
+    """Success of a person's rounds by step, without naming tests; empty while the play runs."""
     played = rounds_of(game, folder)
     return {step: bool(row["success"]) for step, row in played.items() if row["listener"] >= 0}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlayedRounds:
-    """Rounds of a participant whose play is over."""
+    """Success of a participant whose play has ended."""
 
     participant: str
     run: str
     """The run folder of the play, with all rounds and its corpus."""
     rounds: int
     success: float
-    """Share of successful rounds, without tests, in which nobody listens."""
+    """Share of successful rounds, without naming tests, which have no listener."""
     last: float
-    """Share of success in the last rounds, at most `BLOCK`."""
+    """Share of successful rounds among the last `BLOCK` rounds."""
     curve: tuple[float, ...]
-    """Share of success in each block of `BLOCK` rounds."""
+    """Share of successful rounds in each block of `BLOCK` rounds."""
 
 
 class RoundsStudy(LiveKind):
@@ -355,22 +354,22 @@ class RoundsStudy(LiveKind):
 
     @staticmethod
     def load(study: Study) -> None:
-        """Check that the play can begin, for instance that the key of a server is there.
+        """Check that the play can begin, for instance that the API key of a server is set.
 
         Raises:
-            ConfigError: If it can't.
+            ConfigError: If the play can't begin.
         """
         experiment, _ = with_person(study.play, study.seed)
         play = make_play(experiment, torch.device("cpu"))
         assert isinstance(play, Rounds)
         for each in play.participants:
-            # A person comes to the page later.
+            # The person's backend can't be checked before a person has opened the page.
             if isinstance(each, LanguageModelParticipant) and not isinstance(each.backend, Page):
                 each.check()
         make_game(study.play, study.seed)
 
     def game(self, row: Mapping[str, Any]) -> RoundsGame:
-        """The game of a participant, who is given as stored."""
+        """Game of a participant, given the participant's database row."""
         return make_game(self.study.play, row["seed"])
 
     def folder(self, row: Row) -> Path:
@@ -378,7 +377,7 @@ class RoundsStudy(LiveKind):
         return play_folder(self.database.file, row["id"])
 
     def thread(self, row: Row) -> PlayThread:
-        """The play of a participant, which begins or goes on if it does not run."""
+        """The play of a participant, started or resumed if necessary."""
         if row["id"] not in self._threads:
             experiment, _ = with_person(self.study.play, row["seed"])
             given = {answer["step"]: answer["typed"] for answer in self.database.answers(row["id"])}
@@ -386,7 +385,7 @@ class RoundsStudy(LiveKind):
         return self._threads[row["id"]]
 
     def signed(self, queue: Queue, token: str, row: Row) -> None:
-        """Store the outcomes of the rounds that are over, and finish when all are."""
+        """Store the outcomes of completed rounds, and finish after the last round."""
         if row["stage"] != GAME:
             return
         thread = self.thread(row)
@@ -396,7 +395,7 @@ class RoundsStudy(LiveKind):
         }
         if is_done:
             outcomes = successes(thread.game, thread.folder)
-        if outcomes:  # there are none at most of the signs, which pages give every second
+        if outcomes:  # most heartbeats, one per second, have none
             for step, success in outcomes.items():
                 self.database.judge(row["id"], step, success, int(success))
             thread.judged |= outcomes.keys()
@@ -405,11 +404,11 @@ class RoundsStudy(LiveKind):
             row |= {"stage": FINISHED, "finished_at": self.clock()}
 
     def read(self, row: Row, typed: str) -> str:
-        """An answer to the open question as its play gets it.
+        """Parse an answer to the open question.
 
         Raises:
             BadRequestError: If the answer is not allowed.
-            RefusedError: If there is no question now.
+            RefusedError: If no question is open.
         """
         thread, step = self.thread(row), row["step"]
         if (answer := thread.read(step, typed)) is not None:
@@ -419,15 +418,15 @@ class RoundsStudy(LiveKind):
         raise RefusedError("This can't be answered now.")
 
     def stored(self, row: Row, entry: Row) -> None:
-        """Let the play go on with a stored answer."""
+        """Pass a stored answer to the play."""
         self.thread(row).give(entry["step"], entry["typed"])
 
     def step_view(self, row: Row, names_objects: bool) -> dict[str, Any]:
-        """The open question, or that others are at work."""
+        """The open question, or a note to wait for the others."""
         return self.thread(row).view(row["step"])
 
     def last_feedback(self, row: Row) -> tuple[str, str]:
-        """Feedback on the round before, and `right`, `wrong` or an empty text."""
+        """Feedback on the previous round, and `right`, `wrong` or an empty string."""
         thread, before = self.thread(row), row["step"] - 1
         if thread.has_failed:
             return STOPPED, "wrong"
@@ -436,18 +435,18 @@ class RoundsStudy(LiveKind):
         return outcome[0], "right" if outcome[1] else "wrong"
 
     def withdrawn(self, row: Row) -> None:
-        """End the play of a participant who withdraws."""
+        """End the play of a withdrawing participant."""
         if row["id"] in self._threads:
             self._threads.pop(row["id"]).end(is_removed=True)
 
     def close(self) -> None:
-        """End all plays, which go on when the study is served again."""
+        """Interrupt all plays; they resume when the study is served again."""
         for thread in self._threads.values():
             thread.end(is_removed=False)
         self._threads.clear()
 
     def messages(self, records: Sequence[Record]) -> Mapping[tuple[str | None, int], str]:
-        """Messages of plays that are over, by participant and step."""
+        """Messages of ended plays, by participant and step."""
         return {
             (record.name, step): row["said"]
             for record in records
@@ -455,9 +454,9 @@ class RoundsStudy(LiveKind):
         }
 
     def unjudged(self, records: Sequence[Record]) -> set[tuple[str | None, int]]:
-        """Participant and step of tests, and of the last round of plays that go on unless it succeeded.
+        """Participant and step of naming tests, and of the last round of a running play unless it succeeded.
 
-        The outcome of a round is stored when the next one begins, or the play is over.
+        The outcome of a round is stored when the next round begins or the play ends.
         """
         tests = {
             (record.name, answer["step"])
@@ -494,7 +493,7 @@ class RoundsStudy(LiveKind):
             )
             if (
                 not successful
-            ):  # a play that goes on, that a limit ended before the first round, or of tests alone
+            ):  # the play still runs, was stopped before its first round, or has naming tests only
                 continue
             blocks = [successful[start : start + BLOCK] for start in range(0, len(successful), BLOCK)]
             last = successful[-BLOCK:]
@@ -525,7 +524,7 @@ class RoundsStudy(LiveKind):
 
 
 def _draw(played: Sequence[PlayedRounds], file: Path) -> None:
-    """Draw the share of rounds that succeeded by block, a line a participant."""
+    """Plot the share of successful rounds per block, one line per participant."""
     lines = [
         Curve(
             x=[min(BLOCK * (block + 1), each.rounds) for block in range(len(each.curve))], y=each.curve,

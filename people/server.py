@@ -1,6 +1,6 @@
-"""The web server of a study: pages and actions over HTTP, with nothing from any other network address.
+"""Web server of a study: pages and actions over HTTP; pages load nothing from other servers.
 
-All addresses are relative, so that it works behind a proxy under any path.
+All URLs are relative, so that the server works behind a proxy under any path.
 """
 
 import hmac
@@ -44,16 +44,16 @@ from ecsuite.people.study import (
 )
 
 MAX_BODY = 16_384
-"""Most bytes of the body of a request."""
+"""Maximum size of a request body in bytes."""
 MAX_WORKER = 200
-"""Most characters of an ID."""
+"""Maximum length of a worker ID in characters."""
 CHOICES_A_STEP = 10
-"""Size of the range of numbers of a step's pictures to choose from, so that a picture never changes."""
+"""Number of picture numbers reserved per step for its candidates, so that a number always means the same picture."""
 NUMBER = re.compile("[0-9]{1,6}")
-"""Number of a picture."""
+"""Pattern of picture numbers."""
 YEAR = 365 * 24 * 3600
 MAX_KEYS = 100_000
-"""Most visitors whose buckets are stored; beyond, full buckets are forgotten."""
+"""Maximum number of stored buckets of visitors; beyond it, full buckets are removed."""
 STATIC = {
     "page.css": "text/css",
     "page.js": "text/javascript",
@@ -73,15 +73,15 @@ TITLES = {
 """Titles of the page by kind of study."""
 AWAY_TEXT = """# The game has ended
 
-You were away for too long, so that the game of your partner ended, too. What you gave until then is stored. If this is
-a mistake, write to those who invited you.
+You were away for too long, so that your partner's game ended, too. Your answers until then are stored. If this is a
+mistake, write to the people who invited you.
 """
 """Text for a participant who was away from a game with a partner."""
 CONSENT, WAITED = "consent", "waited"
-"""Stages that are not stored: before the beginning, and after waiting too long."""
+"""Stages that are not stored: before consent, and after the maximum waiting time."""
 NO_PLACE = "Others are playing, and you will learn what one of them types. A place may become free soon."
-NO_PARTNER = "You will play with another participant, who is not there yet."
-"""Reasons of waiting for a place of a chain, and for a partner."""
+NO_PARTNER = "You will play with another participant, who has not arrived yet."
+"""Reasons for waiting, in chains and in pairs."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -93,26 +93,26 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""Headers of every response that does not set them itself."""
+"""Default headers of all responses."""
 Action = Callable[[str, dict[str, Any]], tuple[Row | None, dict[str, Any]]]
-"""Action of a visitor, given by the token, and the JSON that was sent: the participant's row after it, and a result."""
+"""Action of a visitor: takes the token and the request's JSON, returns the participant's new row and a result."""
 
 
 class Limiter:
-    """A bucket of permits for each visitor, which fills up again with time.
+    """Rate limiter with one token bucket per visitor.
 
     Args:
         burst: Permits in a full bucket.
-        per_second: Permits that are added in a second.
-        clock: Seconds; tests give another one.
+        per_second: Permits added per second.
+        clock: Returns the time in seconds.
     """
 
     def __init__(self, burst: float, per_second: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._burst, self._per_second, self._clock = burst, per_second, clock
-        self._buckets: dict[str, tuple[float, float]] = {}  # permits, and when they were counted
+        self._buckets: dict[str, tuple[float, float]] = {}  # permits, and the time of their last update
 
     def allows(self, key: str) -> bool:
-        """Take a permit from the bucket of a visitor; returns False if it is empty."""
+        """Take a permit from a visitor's bucket; return False if the bucket is empty."""
         now, burst, rate = self._clock(), self._burst, self._per_second
         if len(self._buckets) >= MAX_KEYS:
             self._buckets = {
@@ -127,11 +127,11 @@ class Limiter:
 
 
 class People:
-    """The handlers of a study.
+    """Request handlers of a study.
 
     Args:
-        sessions: The participants.
-        is_trial: Whether somebody tries the game alone, who can play again.
+        sessions: The sessions of participants.
+        is_trial: Whether a single user tries the game, and can play again.
     """
 
     def __init__(self, sessions: Sessions, *, is_trial: bool = False) -> None:
@@ -176,7 +176,7 @@ class People:
         return WithHeaders(Starlette(routes=routes, exception_handlers=ERRORS))
 
     def _visitor(self, request: Request) -> str:
-        """Count a request, and return the token of its visitor; empty if this study has not made it."""
+        """Count a request, and return its visitor's token; empty if this study did not issue the token."""
         token = request.cookies.get(self.cookie, "")
         number, code = token[:32], token[32:]
         expected = self.sessions.code(f"token {number}")[:32]
@@ -212,7 +212,7 @@ class People:
     async def _state(self, request: Request) -> Response:
         if not (token := self._visitor(request)):
             raise RefusedError(
-                "This study needs a cookie to know you again. Allow cookies and open the page again."
+                "This study needs a cookie to recognize you. Allow cookies and open the page again."
             )
         row = self.sessions.database.participant(token)
         return JSONResponse(view(self.sessions, token, row, self.is_trial))
@@ -253,7 +253,7 @@ class People:
         typed = _text(sent, "typed", MAX_TYPED).strip()
         if not typed or not typed.isprintable():
             raise BadRequestError("Type a code first.")
-        milliseconds = sent.get("response_ms")  # None if the page sent nothing that can be
+        milliseconds = sent.get("response_ms")  # None below if it is missing or not valid
         if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float):
             milliseconds = None
         elif not 0 <= milliseconds < 1e9:
@@ -280,7 +280,7 @@ class People:
         return Response(picture, media_type="image/png", headers={"Cache-Control": "private, max-age=3600"})
 
     def _drawn(self, row: Row, place: str, number: int) -> bytes | None:
-        """A picture that the participant may see now: of the present step, or of an unlocked object."""
+        """Picture of the current step or of an unlocked object; None for all other pictures."""
         game, step = self.sessions.kind.game(row), row["step"]
         if row["stage"] != GAME:
             return None
@@ -312,7 +312,6 @@ def _number(sent: dict[str, Any], key: str) -> int:
 
 
 def _settings(sent: dict[str, Any]) -> dict[str, bool]:
-    """The participant's choices, of which both are needed."""
     values = {key: sent.get(key) for key in ("has_sound", "names_objects")}
     if not all(isinstance(value, bool) for value in values.values()):
         raise BadRequestError("has_sound, names_objects: expected true or false.")
@@ -327,13 +326,13 @@ def _replies(sent: dict[str, Any]) -> dict[str, str]:
 
 
 def view(sessions: Sessions, token: str, row: Row | None, is_trial: bool) -> dict[str, Any]:
-    """The state of the page of a visitor, JSON-ready.
+    """JSON-ready state of a visitor's page.
 
     Args:
-        sessions: The participants.
-        token: The visitor's.
-        row: The participant of the token, if there is one.
-        is_trial: Whether somebody tries the game alone, who can play again.
+        sessions: The sessions of participants.
+        token: Token of the visitor.
+        row: Database row of the participant; None before consent.
+        is_trial: Whether a single user tries the game, and can play again.
     """
     study, queue = sessions.study, sessions.queue
     state: dict[str, Any] = {"csrf": sessions.code(token), "is_trial": is_trial, "platform": study.platform}
@@ -380,7 +379,7 @@ def view(sessions: Sessions, token: str, row: Row | None, is_trial: bool) -> dic
 
 
 def _way_back(study: Study, code: str) -> dict[str, Any]:
-    """The code of a last page, and the address of the platform."""
+    """The completion code of the last page, and the URL of the platform."""
     url = study.return_url
     return {
         "completion_code": code,
@@ -389,7 +388,7 @@ def _way_back(study: Study, code: str) -> dict[str, Any]:
 
 
 def _game(sessions: Sessions, row: Row) -> dict[str, Any]:
-    """The step of a participant, and the panel of unlocked objects."""
+    """JSON-ready step of a participant, with the panel of unlocked objects."""
     game, names_objects = sessions.kind.game(row), bool(row["names_objects"])
     if sessions.live is None:
         shown = Shown(kind=row["kind"], meaning=row["thing"])
@@ -412,7 +411,6 @@ def _game(sessions: Sessions, row: Row) -> dict[str, Any]:
 
 
 def _questions(questions: Mapping[str, Question]) -> list[dict[str, Any]]:
-    """Questions without what is right."""
     return [
         {"name": name, "text": question.text, "choices": list(question.choices)}
         for name, question in questions.items()
@@ -420,10 +418,10 @@ def _questions(questions: Mapping[str, Question]) -> list[dict[str, Any]]:
 
 
 class WithHeaders:
-    """An application whose responses have `HEADERS`, whichever part of it makes them.
+    """Middleware that adds `HEADERS` to all responses, including errors.
 
     Args:
-        app: The application, which has answered before it raises.
+        app: The application; it sends a response before it raises an error.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -457,12 +455,12 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _not_stored(request: Request, error: Exception) -> Response:
-    sys.stderr.write(f"an answer can't be stored now: {error}; nothing is lost, pages send it again\n")
+    sys.stderr.write(f"an answer can't be stored now: {error}; no answer is lost: the page sends it again\n")
     return JSONResponse({"error": "The server can't store answers now."}, 503)
 
 
 async def _mistaken(request: Request, error: Exception) -> Response:
-    place = f"{request.method} {quote(request.url.path)}"  # no escape sequence reaches the terminal
+    place = f"{request.method} {quote(request.url.path)}"  # quoted, so that no escape sequence reaches the terminal
     sys.stderr.write(f"{place}: {type(error).__name__}: {error}\n")
     return JSONResponse({"error": "The server made a mistake."}, 500)
 
@@ -475,4 +473,4 @@ ERRORS = {
     sqlite3.OperationalError: _not_stored,
     Exception: _mistaken,
 }
-"""Handlers of errors: one line for the visitor, nothing of the inside."""
+"""Error handlers; visitors get one line without internal details."""

@@ -1,8 +1,8 @@
-"""Actions of participants: the server alone judges answers, gives points and goes on.
+"""Actions of participants; only the server judges answers, awards points and advances the study.
 
-A participant's row has the position in the study. Every action names the position that the page believes in (the stage,
-the step, the number of unlocked objects), and does nothing at another one: so an action that is sent twice, from two
-tabs or after a reload, counts once. Each action is one transaction, and returns the participant's row after it.
+A participant's row stores the position in the study. Every request contains the position that the page shows (the
+stage, the step, the number of unlocked objects), and is ignored at another position: an action that is sent twice,
+from two tabs or after a reload, counts once. Each action is one transaction and returns the participant's new row.
 """
 
 import hmac
@@ -33,15 +33,15 @@ from ecsuite.people.study import (
 )
 
 MAX_TYPED = 64
-"""Most characters of an answer."""
+"""Maximum length of an answer in characters."""
 MAX_REPLY = 2000
-"""Most characters of a reply to a question."""
+"""Maximum length of a reply to a question in characters."""
 CASES: Mapping[str, Callable[[str], str]] = {"none": str, "prolific": str.lower, "mturk": str.upper}
 """Normalisation of the IDs of each platform."""
 
 
 class Sessions:
-    """The participants of a study.
+    """The sessions of a study's participants.
 
     Args:
         kind: The study.
@@ -54,32 +54,32 @@ class Sessions:
         self._secret = bytes.fromhex(self.database.setting("secret"))
 
     def new_token(self) -> str:
-        """A token for a visitor: 192 random bits, and a code that only this study makes of them."""
+        """Make a token for a visitor: 192 random bits and their HMAC under the study's secret."""
         number = secrets.token_urlsafe(24)
         return number + self.code(f"token {number}")[:32]
 
     def code(self, text: str) -> str:
-        """The HMAC of a text under the study's secret; a page sends that of its token, which no other site knows."""
+        """HMAC of a text under the study's secret; the HMAC of a token is the page's CSRF code."""
         return hmac.new(self._secret, text.encode(), "sha256").hexdigest()
 
     def required(self, token: str) -> Row:
-        """The participant of a token.
+        """The participant with a token.
 
         Raises:
-            RefusedError: If there is none.
+            RefusedError: If the token is unknown.
         """
         if (row := self.database.participant(token)) is None:
             raise RefusedError(NOBODY)
         return row
 
     def begin(self, token: str, worker: str = "") -> Row | None:
-        """Start a participant, in a condition of which the fewest have finished or are at work.
+        """Add a participant to the study.
 
         Returns:
-            None where no place of a chain is free: the visitor waits.
+            The participant; None if no place in a chain is free, and the visitor waits.
 
         Raises:
-            RefusedError: If the study is full, the ID is none, or someone with this ID has begun the game.
+            RefusedError: If the study is full, the ID is not valid, or a participant with this ID has begun the game.
         """
         with self.database.transaction():
             if (row := self.database.participant(token)) is not None:
@@ -113,7 +113,7 @@ class Sessions:
             return self.required(token)
 
     def wait(self, token: str, worker: str = "") -> Row | None:
-        """Handle a sign of a visitor who waits for a place or a partner, or plays with others."""
+        """Handle the heartbeat of a visitor who waits for a place or a partner, or plays with others."""
         row = self.database.participant(token)
         if row is None and self.queue.is_waiting(token):
             return self.begin(token, worker)
@@ -124,7 +124,7 @@ class Sessions:
         return row
 
     def skip(self, token: str) -> Row | None:
-        """Begin at the first picture, without the instructions and the quiz."""
+        """Begin the game at once, without the instructions and the quiz."""
         if self.begin(token) is None:
             return None
         with self.database.transaction(token) as row:
@@ -133,7 +133,7 @@ class Sessions:
         return row
 
     def go_on(self, token: str, stage: str, settings: Mapping[str, bool]) -> Row:
-        """Leave the instructions; `settings` are the participant's choices of sound and of names of objects."""
+        """Leave the instructions; `settings` are the participant's choices about sound and names of objects."""
         with self.database.transaction(token) as row:
             row |= {**settings, "last_seen": self.clock()}
             if row["stage"] == stage == INSTRUCTIONS:
@@ -144,16 +144,16 @@ class Sessions:
         return row
 
     def choose(self, token: str, settings: Mapping[str, bool]) -> Row:
-        """Store the participant's choices of sound and of names of objects."""
+        """Store the participant's choices about sound and names of objects."""
         with self.database.transaction(token) as row:
             row |= settings
         return row
 
     def take_quiz(self, token: str, attempt: int, replies: Mapping[str, str]) -> tuple[Row, bool]:
-        """Judge the quiz.
+        """Judge the quiz, and begin the game if all replies are right.
 
         Returns:
-            The participant, and whether everything is right, which begins the game.
+            The participant, and whether all replies are right.
         """
         with self.database.transaction(token) as row:
             if row["stage"] != QUIZ_STAGE or attempt != row["num_quiz_attempts"]:
@@ -172,20 +172,20 @@ class Sessions:
             show_step(self.kind, row, 0, row["num_available"], self.clock())
 
     def answer(self, token: str, step: int, typed: str, response_ms: float | None = None) -> tuple[Row, Row]:
-        """Judge the answer of a step, and go to the next; an answered step keeps its first answer.
+        """Judge the answer of a step, and go to the next step; the first answer of a step is never replaced.
 
         Args:
-            token: The participant's.
+            token: Token of the participant.
             step: The step that the page shows.
-            typed: At most `MAX_TYPED` characters.
-            response_ms: Milliseconds from picture to answer, as the page measured them.
+            typed: The answer, at most `MAX_TYPED` characters.
+            response_ms: Milliseconds from picture to answer, measured by the page.
 
         Returns:
             The rows of the participant and of the answer.
 
         Raises:
-            BadRequestError: If the answer is none of those that are allowed in this step.
-            RefusedError: If nothing can be answered, or the step is a later one.
+            BadRequestError: If the answer is not allowed in this step.
+            RefusedError: If the participant is not in the game, or has not reached the step.
         """
         with self.database.transaction(token) as row:
             if row["stage"] != GAME or step != row["step"]:
@@ -233,7 +233,7 @@ class Sessions:
         return row, entry
 
     def change_panel(self, token: str, before: int, after: int) -> Row:
-        """Add an object to the panel or remove one, if the page knows how many there are."""
+        """Add an object to the panel or remove one, if the page shows the current number of objects."""
         with self.database.transaction(token) as row:
             game = self.kind.game(row)
             is_allowed = game.first_available <= after <= game.max_available and abs(after - before) == 1
@@ -265,7 +265,7 @@ class Sessions:
         return row
 
     def withdraw(self, token: str) -> bool:
-        """Delete all that a participant gave; returns whether there was one."""
+        """Delete all data of a participant; return whether the participant existed."""
         if (row := self.database.participant(token)) is None:
             return False
         if self.live is not None:
@@ -274,36 +274,36 @@ class Sessions:
         return True
 
     def close(self) -> None:
-        """End all games, and close the file of the answers."""
+        """End all games, and close the database."""
         if self.live is not None:
             self.live.close()
         self.database.close()
 
 
 def show_step(kind: StudyKind, row: Row, step: int, num_available: int, now: float) -> None:
-    """Go to a step of the game, and fix its content in the participant's row."""
+    """Go to a step of the game, and store its content in the participant's row."""
     shown = kind.game(row).shown(step, num_available)
     row |= {"stage": GAME, "step": step, "kind": shown.kind, "thing": shown.meaning, "num_looks": 0}
     row |= {"shown_at": now, "shown_available": num_available, "num_available": num_available}
 
 
 def stored_worker(study: Study, secret: bytes, worker: str) -> str | None:
-    """An ID as it is stored: without spaces around it, in the case in which its platform writes it.
+    """Normalise a platform's participant ID for storage: strip spaces, unify case, and hash it if the study says so.
 
     Args:
         study: The study.
-        secret: The study's secret, with which IDs are hashed.
-        worker: The ID of a link.
+        secret: The study's secret, the key of the hash.
+        worker: The ID in the link.
 
     Returns:
-        None where none is given or stored.
+        The stored form; None without an ID, or if the study stores none.
 
     Raises:
-        RefusedError: If the study is for workers of a platform, none of whose IDs this can be.
+        RefusedError: If the study has a platform, and the ID is not valid there.
     """
     worker = CASES[study.platform](worker.strip())
     if study.platform != "none" and not (worker.isascii() and worker.isalnum()):
-        raise RefusedError("This link does not say who you are. Open the study from the platform.")
+        raise RefusedError("This link has no participant ID. Open the study from the platform.")
     if not worker or study.worker_ids == "none":
         return None
     if study.worker_ids == "plain":

@@ -1,4 +1,4 @@
-"""Simulated participants, who know codes or name objects, and play whole games: for tests, and for trying a study."""
+"""Simulated participants, which type codes or name objects in whole games: for tests, and for trying a study."""
 
 import secrets
 from collections.abc import Mapping
@@ -16,27 +16,27 @@ from ecsuite.people.session import Sessions
 from ecsuite.people.study import FINISHED, GAME, INSTRUCTIONS, QUESTIONS_STAGE, QUIZ_STAGE
 
 Seen = Mapping[int, str]
-"""Codes that were seen, by object."""
+"""Codes shown so far, by object."""
 REPLIES = {"strategy": "I looked at the letters.", "notes": "no"}
 """Replies to the questions after the game."""
 
 
 class Memorizer:
-    """Knows the codes that the panel has shown, and types one of them for any other object."""
+    """Program that remembers the codes in the panel, and types a random one of them for unknown objects."""
 
     def __init__(self, seed: int = 0) -> None:
         self.rng = np.random.default_rng(seed)
 
     def answer(self, game: CodesGame | ChainGame, row: Row, seen: Seen) -> str:
-        """The answer that it types."""
+        """The typed answer."""
         return seen.get(row["thing"]) or (seen[self.rng.choice(list(seen))] if seen else "a")
 
 
 class Composer(Memorizer):
-    """Knows also that a code is the word of the colour and that of the shape."""
+    """Memorizer that knows that a code is the word of the colour followed by the word of the shape."""
 
     def answer(self, game: CodesGame | ChainGame, row: Row, seen: Seen) -> str:
-        """The answer that it types; a code of two halves for an object that it has not seen."""
+        """The typed answer; for an unknown object, a code composed of two known halves."""
         if row["thing"] in seen:
             return seen[row["thing"]]
         colour, shape = game.objects.values(row["thing"])
@@ -54,29 +54,29 @@ class Composer(Memorizer):
 
 
 class RandomTypist(Memorizer):
-    """Types random letters."""
+    """Program that types random letters."""
 
     def answer(self, game: CodesGame | ChainGame, row: Row, seen: Seen) -> str:
-        """The answer that it types."""
+        """The typed answer."""
         geometry = game.objects.geometry
         numbers = self.rng.integers(geometry.vocab_size, size=geometry.message_length)
         return "".join(chr(ord("a") + int(number)) for number in numbers)
 
 
 class Namer:
-    """Plays with a partner: names an object as one of the two did before, and anew if nobody did."""
+    """Program for pairs: it reuses a name that either partner gave to the object, or invents one."""
 
     def __init__(self, seed: int = 0) -> None:
         self.rng = np.random.default_rng(seed)
         self.words: dict[int, str] = {}
 
     def say(self, meaning: int) -> str:
-        """The message that it types for an object."""
+        """The typed message for an object."""
         word = "".join(chr(ord("a") + int(number)) for number in self.rng.integers(26, size=4))
         return self.words.setdefault(meaning, word)
 
     def choose(self, game: PairGame, step: int, message: str) -> str:
-        """The number of the object that it takes a message for; then it is told which one was meant."""
+        """The number of the candidate that best fits a message; the name of the target is then learned."""
         candidates = game.candidates(step)
         same = [meaning for meaning in candidates if self.words.get(meaning) == message]
         unnamed = [meaning for meaning in candidates if meaning not in self.words]
@@ -86,16 +86,16 @@ class Namer:
 
 
 def simulate(sessions: Sessions) -> int:
-    """Let programs take part until nobody more is wanted: they compose codes, or name objects in pairs.
+    """Let programs take part until the study has enough participants.
 
     Args:
-        sessions: Of a study of codes, with chains or with pairs.
+        sessions: Sessions of a study of codes, with chains or with pairs.
 
     Returns:
-        How many took part.
+        Number of simulated participants.
     """
     pairs: dict[str, Namer] = {}
-    first = sessions.database.next_id() - 1  # others took part in an earlier simulation of the study
+    first = sessions.database.next_id() - 1  # earlier numbers belong to an earlier simulation
     for number in count(first):
         token, worker = secrets.token_urlsafe(24), f"simulated{number}"
         try:
@@ -112,7 +112,7 @@ def simulate(sessions: Sessions) -> int:
 
 
 def play_together(sessions: Sessions, players: Mapping[str, Namer]) -> None:
-    """Play the games of pairs to the end, by token of each participant, whose games have begun."""
+    """Play games of pairs that have begun to the end; `players` is keyed by token."""
     at_work = dict(players)
     while at_work:
         for token, player in list(at_work.items()):
@@ -122,7 +122,7 @@ def play_together(sessions: Sessions, players: Mapping[str, Namer]) -> None:
 
 
 def take_turn(sessions: Sessions, token: str, player: Namer) -> bool:
-    """Answer, if it is the participant's turn in a game with a partner; returns whether the game goes on."""
+    """Answer if it is the participant's turn in a game with a partner; return whether the game continues."""
     row = sessions.required(token)
     if row["stage"] != GAME:
         return False
@@ -136,7 +136,7 @@ def take_turn(sessions: Sessions, token: str, player: Namer) -> bool:
 
 
 def arrive(sessions: Sessions, token: str, worker: str = "") -> Row:
-    """Agree, read the instructions and pass the quiz, as far as that is not done; there must be a place."""
+    """Give consent, read the instructions and pass the quiz, unless done before; the study must have a free place."""
     begun = sessions.begin(token, worker)
     assert begun is not None
     if begun["stage"] == INSTRUCTIONS:
@@ -151,14 +151,14 @@ def arrive(sessions: Sessions, token: str, worker: str = "") -> Row:
 def play(
     sessions: Sessions, token: str, participant: Memorizer, worker: str = "", steps: int | None = None
 ) -> Row:
-    """Play from wherever the participant is, to the end or so many steps; returns the participant's row.
+    """Play from the participant's current step; return the participant's row.
 
     Args:
-        sessions: Of a study of codes, or with chains.
-        token: The participant's; there must be a place.
+        sessions: Sessions of a study of codes, or with chains; the study must have a free place.
+        token: Token of the participant.
         participant: The program that types.
-        worker: ID of the platform.
-        steps: None: to the end.
+        worker: Participant ID of the platform.
+        steps: Number of steps; None: to the end.
     """
     row = arrive(sessions, token, worker)
     game: Any = sessions.kind.game(row)

@@ -1,4 +1,4 @@
-"""Settings of a study, read from its YAML file and checked; its texts; and templates of study files."""
+"""Settings and texts of a study, read from its YAML file and validated; templates of study files."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -37,15 +37,15 @@ INSTRUCTIONS, QUIZ_STAGE, WAITING, GAME, QUESTIONS_STAGE, FINISHED = (
     "questions",
     "finished",
 )
-"""Stages of a participant in their order, after the page of consent; only members of pairs wait."""
+"""Stages of a participant in order, after the consent page; only pairs have the stage of waiting."""
 LEFT, AWAY = "left", "away"
-"""Stages of pairs that ended early: the partner of this participant has left; this participant was away."""
+"""Stages of pairs that ended early: the participant's partner has left; the participant was away."""
 AGENTS, CHAIN, PAIR, ROUNDS = "agents", "chain", "pair", "rounds"
-"""Protocols of games with trained agents, chains of participants, pairs of people, and plays of rounds."""
+"""Protocols of games with trained agents, chains of participants, pairs of people, and games of rounds."""
 TEXTS = ("consent", "instructions", "debriefing", "waited", "left")
 """Settings that name Markdown files."""
 ANY_NUMBER = 1_000_000
-"""Participants of a study that ends when it is ended."""
+"""Value of `participants` for a study without a fixed end."""
 CAN_CHANGE = (
     "name",
     "participants",
@@ -81,7 +81,7 @@ READS = {
     WITH_PAIRS: ("datasets", "rounds", "choices", "turn_seconds", "partner_seconds", "wait_minutes", "waited",
                  "waited_code", "left", "left_code"),
 }  # fmt: skip
-"""Settings that each kind of study reads in addition to those of all kinds."""
+"""Settings that only some kinds of studies read, by kind."""
 EXAMPLES: dict[str, dict[str, Any]] = {
     "codes": {},
     "agents": {"run": "runs/disc_small"},
@@ -93,13 +93,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 TO_FILL_IN = """
 **Who is responsible:** [names, institution, and how to reach them before and after taking part]
 
-**Pay:** [how much, when, and what those get who wait too long, stop, or whose partner leaves]
+**Pay:** [how much, when, and how much if participants wait too long, stop early, or lose their partner]
 
-**Where answers are kept:** [where, for how long, who can read them, and whether they are published]
+**Where answers are stored:** [where, for how long, who can read them, and whether they are published]
 
 **Approved by:** [board and number of its decision]
 """
-"""Parts of a text of consent to be filled in."""
+"""Parts of the consent text that the researcher fills in."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,39 +111,39 @@ class Study:
     grammars: tuple[str, ...] = ("concat", "perm", "proj", "rot", "shufdet")
     """Languages; each participant learns one."""
     datasets: tuple[Literal["synth", "eng"], ...] = ("synth", "eng")
-    """`synth`: 3 colours and 3 shapes, drawn words; `eng`: 5 and 5, English abbreviations."""
+    """`synth`: 3 colours and 3 shapes, random words; `eng`: 5 colours and 5 shapes, English abbreviations."""
     participants: Count = 18
-    """Participants wanted for each grammar in each dataset."""
+    """Number of participants for each grammar in each dataset."""
     protocol: Literal["balanced", "published"] = "balanced"
-    """`balanced`, or `published` as the paper's program."""
+    """`balanced`, or `published`, which reproduces the paper's program."""
     run: str = ""
-    """Run folder of trained agents whose language is learned, in place of `grammars`, `datasets` and `protocol`."""
+    """Run folder of trained agents whose language is learned; replaces `grammars`, `datasets` and `protocol`."""
     roles: tuple[Literal["receiver", "sender"], ...] = ("receiver",)
-    """Roles that participants take in the game with the agents of `run`; each takes one."""
+    """Roles in the game with the agents of `run`; each participant has one role."""
     play: str = ""
-    """Game of rounds, by its name or its file, in which each participant takes the place of an agent."""
+    """Name or file of a game of rounds, in which each participant replaces an agent."""
     chains: Natural = 0
-    """Chains of participants for each grammar in each dataset, the language of the first; 0: there are no chains."""
+    """Number of chains for each grammar in each dataset; the grammar makes the first language; 0: no chains."""
     generations: Count = 10
-    """Participants of a chain, each of whom learns what the one before typed."""
+    """Number of participants in a chain; each learns the codes that the previous participant typed."""
     seen: Levels = 5
-    """Objects whose codes a participant of a chain is taught; all objects are tested."""
+    """Number of objects whose codes a participant of a chain is taught; all objects are tested."""
     passes: Count = 3
-    """How often each of these is asked before the test; the codes can be looked up in the first pass."""
+    """Number of times that each taught object is asked before the test; the first pass shows the codes."""
     drops_homonyms: bool = False
-    """Whether of objects with the same code one alone is taught."""
+    """Whether only one of the objects with the same code is taught."""
     pairs: Natural = 0
-    """Pairs of people in each dataset who play a signalling game with each other; 0: there are none."""
+    """Number of pairs of people per dataset who play a signalling game with each other; 0: no pairs."""
     rounds: Count = 40
-    """Rounds of a pair; in turns, one of the two speaks."""
+    """Number of rounds of a pair; the two participants alternate as speaker."""
     choices: Annotated[int, Meta(ge=2, le=9)] = 4
-    """Objects among which the listener chooses."""
+    """Number of objects that the listener chooses from."""
     turn_seconds: Count = 120
-    """How long a turn of a pair takes at most; then the other one is told that the partner has left."""
+    """Maximum duration of a turn in a pair, in seconds; after it, the game ends for the partner, too."""
     partner_seconds: Count = 60
-    """How long the page of a partner may be closed, or without a connection; then the partner has left."""
+    """Maximum time in seconds without a connection to a participant's page; after it, the pair's game ends."""
     wait_minutes: Count = 10
-    """How long a visitor waits for a place of a chain that becomes free, or for a partner."""
+    """Maximum time in minutes that a visitor waits for a free place in a chain, or for a partner."""
     seed: Seed = 0
     """Seed of the assignment and of every participant's game."""
     consent: str = ""
@@ -153,42 +153,42 @@ class Study:
     debriefing: str = ""
     """Markdown file of the last page; empty: the shipped text."""
     waited: str = ""
-    """Markdown file of the page of those who waited too long; empty: the shipped text."""
+    """Markdown file of the page after the maximum waiting time; empty: the shipped text."""
     left: str = ""
-    """Markdown file of the page of those whose partner has left; empty: the shipped text."""
+    """Markdown file of the page for participants whose partner has left; empty: the shipped text."""
     platform: Literal["none", "prolific", "mturk"] = "none"
-    """Platform of the participants: it decides under which name links carry their ID."""
+    """Recruitment platform; it determines the URL parameter with the participant's ID."""
     worker_ids: Literal["hashed", "plain", "none"] = "hashed"
-    """How IDs of the platform are stored."""
+    """How the platform's participant IDs are stored."""
     completion_code: str = ""
     """Code that participants enter at the platform."""
     waited_code: str = ""
-    """Code of those who waited too long."""
+    """Completion code for visitors after the maximum waiting time."""
     left_code: str = ""
-    """Code of those whose partner has left."""
+    """Completion code for participants whose partner has left."""
     return_url: str = ""
-    """Address to which the last page leads, such as Prolific's; in it, `{code}` is the code of that page."""
+    """URL that the last page links to, such as Prolific's; `{code}` in it is replaced by the completion code."""
     min_score: float = 50.0
-    """The paper's rule: participants with a lower score are left out."""
+    """The paper's rule: participants with a lower score are excluded."""
     min_accuracy: Rate = 0.5
-    """The preregistered rule: least share of right answers to unlocked objects, beside a passed attention check."""
+    """The preregistered rule: minimum share of right answers to unlocked objects, with a passed attention check."""
     idle_minutes: Count = 60
-    """After so long without an answer a participant counts as dropped out, and the place is given away."""
+    """Minutes without an answer after which a participant counts as dropped out, and the place becomes free."""
     begin_minutes: Count = 15
-    """After so long without an action a visitor who has agreed, but not begun the game, has no place any more."""
+    """Minutes without an action after which the place of a visitor who has not begun the game becomes free."""
     starts_per_minute: Count = 120
-    """Most participants that one address may start in a minute."""
+    """Maximum number of participants who can start from one network address in a minute."""
     simulated: bool = False
-    """Whether the participants are programs; then everything that is made of the answers says so."""
+    """Whether the participants are programs; all outputs then state it."""
 
     def __post_init__(self) -> None:
-        """Refuse what can't be run.
+        """Validate the settings.
 
         Raises:
-            ConfigError: If there is no language, an unknown one, or an address that is not one.
+            ConfigError: If a value or a combination of values is not valid.
         """
         if not self.grammars or not self.datasets or not self.roles:
-            raise ConfigError("expected at least one of grammars, one of datasets and one of roles")
+            raise ConfigError("expected at least one name each in grammars, datasets and roles")
         listed = {
             "grammars": tuple(map(canonical, self.grammars)),
             "datasets": self.datasets,
@@ -196,7 +196,7 @@ class Study:
         }
         for kind, names in listed.items():
             if len(set(names)) < len(names):
-                raise ConfigError(f"{kind}: expected each once, got {', '.join(names)}")
+                raise ConfigError(f"{kind}: a name is given twice: {', '.join(names)}")
         if sum(map(bool, (self.run, self.play, self.chains, self.pairs))) > 1:
             raise ConfigError("expected at most one of run, play, chains and pairs")
         changed = {each.name: each.name for each in fields(self) if getattr(self, each.name) != each.default}
@@ -209,12 +209,10 @@ class Study:
             for grammar in self.grammars:
                 make_codes(dataset, grammar, 0)
         if self.return_url and not self.return_url.startswith(("https://", "http://")):
-            raise ConfigError(
-                f"return_url: expected an address that begins with https://, got {self.return_url}"
-            )
+            raise ConfigError(f"return_url: expected a URL that begins with https://, got {self.return_url}")
         if self.platform != "none" and self.worker_ids == "none":
             raise ConfigError(
-                f"worker_ids: expected hashed or plain, got none: nobody on {self.platform} could be known again"
+                f"worker_ids: expected hashed or plain, got none: participants of {self.platform} could take part twice"
             )
         require_folder_name(self.name, "name")
         if set(self.name) & set(':*?"<>|') or self.name.startswith("."):
@@ -229,19 +227,19 @@ class Study:
 
     @property
     def speakers(self) -> tuple[str, str]:
-        """Speakers of a corpus of one of the participants, and of several."""
+        """Metadata `speaker` of a corpus of one participant, and of a corpus of several participants."""
         return PROGRAMS if self.simulated else PEOPLE
 
     @property
     def wanted(self) -> int:
-        """Participants of each condition, of a study without chains."""
+        """Number of participants per condition in a study without chains."""
         return 2 * self.pairs if self.pairs else self.participants
 
     @property
     def conditions(self) -> list[tuple[str, str]]:
-        """All pairs of a dataset and a grammar (of pairs, `pair`).
+        """All conditions: (dataset, grammar), or (dataset, `pair`) in pairs.
 
-        Of a game with agents, `agents` and the roles; of rounds, `rounds` and the game.
+        In a game with agents: (`agents`, role); in a game of rounds: (`rounds`, game).
         """
         if self.run:
             return [(AGENTS, role) for role in self.roles]
@@ -253,12 +251,12 @@ class Study:
 
     @property
     def played_protocol(self) -> str:
-        """The protocol of the game: one of `PROTOCOLS`."""
+        """Protocol of the game: `agents`, `chain`, `pair`, `rounds` or the setting `protocol`."""
         protocols = {WITH_RUN: AGENTS, WITH_CHAINS: CHAIN, WITH_PAIRS: PAIR, WITH_PLAY: ROUNDS}
         return protocols.get(self.kind, self.protocol)
 
     def place_seconds(self, has_begun: bool) -> float:
-        """How long without an action a participant keeps the place.
+        """Time in seconds without an action after which a participant's place becomes free.
 
         Args:
             has_begun: Whether the game has begun.
@@ -266,23 +264,23 @@ class Study:
         return 60.0 * (self.idle_minutes if has_begun else self.begin_minutes)
 
     def keeps_place(self, row: Mapping[str, Any], now: float) -> bool:
-        """Whether a participant, who is given as stored, was seen lately; `now` is in seconds since 1970."""
+        """Whether a participant, given as a database row, is still active; `now` is in seconds since 1970."""
         was_seen = row["last_seen"] >= now - self.place_seconds(row["shown_at"] is not None)
         return bool(was_seen) and row["stage"] not in (LEFT, AWAY)
 
     def as_json(self) -> dict[str, Any]:
-        """The settings, with the texts themselves."""
+        """The settings, with the content of the texts."""
         return asdict(self)
 
 
 def read_study(file: Path) -> Study:
-    """Read a study file and the Markdown files that it names, relative to it.
+    """Read a study file and its Markdown files, whose paths are relative to the study file.
 
     Returns:
-        The study, with the texts in place of the names of files.
+        The study, with texts instead of file names.
 
     Raises:
-        ConfigError: If it can't be used; the message names the place.
+        ConfigError: If a setting or a file is not valid.
     """
     tree = read_yaml(str(file), "study", {})
     study: Study = build(Study, tree, str(file))
@@ -300,17 +298,16 @@ def read_study(file: Path) -> Study:
 
 
 def require_filled_in(study: Study, file: Path) -> None:
-    """Raise `ConfigError` if the consent still has a line of the template to be filled in."""
+    """Raise `ConfigError` if a line of the consent template is not filled in."""
     left = [line for line in study.consent.splitlines() if line.strip() and line in TO_FILL_IN.splitlines()]
     if left:
         raise ConfigError(
-            f"{file}: consent: expected {left[0]} to be filled in before people are asked; "
-            f"ecsuite people try {file} shows the pages"
+            f"{file}: consent: fill in {left[0]} before you serve the study; ecsuite people try {file} shows the pages"
         )
 
 
 def shipped_texts(protocol: str) -> dict[str, str]:
-    """The texts of a protocol's game, by setting of a study: `chain_consent.md`, or `consent.md` where that is not."""
+    """Texts of a protocol by setting: for example `chain_consent.md` if it exists, otherwise `consent.md`."""
     folder = resources.files("ecsuite.people").joinpath("pages")
     texts = {}
     for key in TEXTS:
@@ -320,33 +317,33 @@ def shipped_texts(protocol: str) -> dict[str, str]:
 
 
 def with_texts(study: Study) -> Study:
-    """The study with the shipped texts where it has none of its own."""
+    """Fill in the shipped texts for all texts that the study does not set."""
     shipped, without = shipped_texts(study.played_protocol), unread(TEXTS, [study.kind], READS)
     texts: dict[str, Any] = {key: getattr(study, key) or shipped[key] for key in TEXTS if key not in without}
     return replace(study, **texts)
 
 
 def require_same(stored: Study, study: Study, folder: Path) -> None:
-    """Refuse to go on with a study whose settings differ from those that its answers were given under.
+    """Check that a study still has the settings under which its answers were collected.
 
     Raises:
-        ConfigError: If it is of another kind, or a setting differs that may not change.
+        ConfigError: If the kind differs, or a setting that is not in `CAN_CHANGE`.
     """
     if stored.kind != study.kind:
         raise ConfigError(
-            f"{folder}: holds answers to another study: it is {stored.kind} there, and {study.kind} now; choose "
-            "another name in the study file"
+            f"{folder}: has answers of another study: {stored.kind}, not {study.kind}; choose another name in the "
+            "study file"
         )
     for key, value in asdict(stored).items():
         if key not in CAN_CHANGE and (other := getattr(study, key)) != value:
             raise ConfigError(
-                f"{folder}: holds answers to another study: {key} is {value} there and {other} now; "
+                f"{folder}: has answers of another study: {key} is {value} there and {other} now; "
                 "choose another name in the study file"
             )
 
 
 def as_html(markdown: str) -> str:
-    """Markdown as HTML; HTML in it is shown as text.
+    """Convert Markdown to HTML; HTML in it is escaped.
 
     Raises:
         ConfigError: If the extra is not installed.
@@ -363,13 +360,13 @@ def write_template(kind: str, file: Path) -> list[Path]:
 
     Args:
         kind: One of `EXAMPLES`.
-        file: The study file; texts are written beside it, such as `study_consent.md`.
+        file: The study file; texts are written next to it, such as `study_consent.md`.
 
     Returns:
-        What was written.
+        The written files.
 
     Raises:
-        ConfigError: If the name is none of a YAML file, or a file is there already.
+        ConfigError: If the name has another ending than .yaml or .yml, or a file exists already.
     """
     settings = look_up("kind", kind, EXAMPLES)
     if file.suffix not in (".yaml", ".yml"):
@@ -384,7 +381,7 @@ def write_template(kind: str, file: Path) -> list[Path]:
     contents = {file: _settings(replace(study, **names)), **contents}
     for each in contents:
         if each.exists():
-            raise ConfigError(f"{each} is there already: choose another name")
+            raise ConfigError(f"{each}: exists already: choose another name")
     file.parent.mkdir(parents=True, exist_ok=True)
     for each, text in contents.items():
         write_atomically(each, text.encode())
@@ -392,15 +389,15 @@ def write_template(kind: str, file: Path) -> list[Path]:
 
 
 def _settings(study: Study) -> str:
-    """The settings that a study reads as YAML, each below its line of docs; those that are defaults are comments."""
-    lines = ["# Settings that begin with # have their defaults; docs/people.md.", ""]
+    """YAML of the settings that a study reads, with a line of documentation each; defaults are commented out."""
+    lines = ["# Settings that begin with # have their defaults; see docs/people.md.", ""]
     docs, default = option_docs(Study), {each.name: each.default for each in fields(study)}
     for name in default:
         if name == "name" or unread([name], [study.kind], READS):  # the name is the file's
             continue
         value = getattr(study, name)
         is_default = value == default[name]
-        if is_default and name in ("run", "play", "chains", "pairs"):  # these make it another kind of study
+        if is_default and name in ("run", "play", "chains", "pairs"):  # settings of other kinds of studies
             continue
         is_list = isinstance(value, tuple)
         text = (

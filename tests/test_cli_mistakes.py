@@ -201,7 +201,7 @@ TYPICAL = {
         "runs/none: no such file or folder; shipped ones: ecsuite list game",
     ),
     "a game that there is not": ("show runsnone", "unknown game 'runsnone'"),
-    "an empty corpus": ("score empty.jsonl", "expected a message a line, such as [3, 1, 4]"),
+    "an empty corpus": ("score empty.jsonl", "expected one message per line, such as [3, 1, 4]"),
     "a wrong kind of file": (
         "train-game picture.png",
         "expected a file that ends in .yaml, a table such as objects.csv or a folder of images; shipped ones: ecsuite ",

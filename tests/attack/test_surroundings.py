@@ -64,7 +64,7 @@ def test_folders_that_may_not_be_changed(ecsuite, whole, monkeypatch, fault):
     Events(".", 1, fault).install(monkeypatch.setattr)
     code, out, err = ecsuite("score", "run", "--metrics", "posdis", "--json")
     assert code == 0 and json.loads(out)["scores"][0]["name"] == "posdis"
-    assert err == f"run: {reason}: the scores are not kept; --out keeps them\n"
+    assert err == f"run: {reason}: the scores are not stored; add --out FILE\n"
     for line in (
         [*TRAIN, "--out", "other"],
         [*TRAIN, "--out", "run", "--epochs", "3", "--resume"],
@@ -166,7 +166,7 @@ def test_a_read_only_mount(whole):
         pytest.skip("needs the right to mount")
     shell = f"exec unshare -m sh -c '{mount}' sh \"$@\""
     done = start(["score", "run", "--metrics", "posdis"], shell=shell)
-    assert done.returncode == 0 and b"run: read-only file system: the scores are not kept" in done.stderr
+    assert done.returncode == 0 and b"run: read-only file system: the scores are not stored" in done.stderr
     for line in (
         ["score", "run", *SCORE, "--out", "run/s.json"],
         [*ICY, "--cache", "run/cache", "--workers", "1"],

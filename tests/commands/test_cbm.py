@@ -79,7 +79,7 @@ MISTAKES = {
     "cbm paper/icy_table3": "unknown study 'icy_table3'",
     "icy paper/cbm_table1": "unknown study 'cbm_table1'",
     "cbm small.yaml --row thing_qq": "unknown row 'thing_qq'; did you mean 'thing_qt'?",
-    "cbm small.yaml --seeds x": "--seeds x: expected how many (10), a range (123-132) or a list",
+    "cbm small.yaml --seeds x": "--seeds x: expected a number (10), a range (123-132) or a list",
     "cbm small.yaml --set channel.colour=1": "small.yaml: rows[0]: --set: unknown key 'channel.colour'",
     "cbm small.yaml --set channel.word_size=8": (
         "small.yaml: rows[0]: --set: channel.word_size: channel gumbel does not read it; read by quantized, "

@@ -93,7 +93,7 @@ def test_a_study_is_cited_with_its_games_and_metrics(ecsuite):
 def test_all_that_is_listed_can_be_cited(ecsuite):
     names = [name for names in registered_names().values() for name in names]
     code, _, err = ecsuite("cite", *names)
-    assert code == 0 and all("rests on no published work" in line for line in err.splitlines())
+    assert code == 0 and all("no published work is listed for it" in line for line in err.splitlines())
 
 
 def test_a_run_is_cited_with_its_game_parts_and_scores(ecsuite, tmp_path):
@@ -147,7 +147,7 @@ def test_names_are_cited(ecsuite):
     code, out, err = ecsuite("cite")
     assert code == 0 and out.count("@") == 1 and f"version = {{{package.__version__}}}" in out
     code, out, err = ecsuite("cite", "disc_tiny")
-    assert code == 0 and err == "disc_tiny: rests on no published work that is known here\n"
+    assert code == 0 and err == "disc_tiny: no published work is listed for it\n"
 
 
 @pytest.mark.parametrize(

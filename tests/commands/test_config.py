@@ -58,6 +58,9 @@ def test_a_study_is_printed_as_it_is_run(ecsuite, tmp_path, step):
     code, out, err = ecsuite("sweep", "mine.yaml", "--plan")
     assert code == 0 and "18 jobs: 0 found" in out
     code, out, err = ecsuite("config", "paper/zoo_digits", "--set", "seeds=1")
-    assert (code, out) == (2, "") and "--set and --diff are of games; save the study and edit the file" in err
+    assert (code, out) == (
+        2,
+        "",
+    ) and "--set and --diff are for games only; save the study and edit the file" in err
     code, out, err = ecsuite("config", "paper/zoo_digit")
     assert (code, out) == (2, "") and "unknown study 'zoo_digit'; did you mean 'zoo_digits'?" in err

@@ -93,7 +93,7 @@ def test_symbols_that_are_texts_keep_their_names(ecsuite, tmp_path):
     ("arguments", "message"),
     [
         (["run", "out", "--to", "eg"], "unknown form 'eg'; did you mean 'egg'? choices: elcc, hf, egg, csv"),
-        (["run", "run", "--to", "csv"], "run is there already: choose another name"),
+        (["run", "run", "--to", "csv"], "run: exists already: choose another name"),
         (["gone", "out", "--to", "csv"], "cannot read gone: No such file or directory"),
     ],
 )

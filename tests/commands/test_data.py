@@ -105,7 +105,7 @@ def test_a_terminated_download_leaves_what_is_finished(command, tmp_path):
     assert result.exit_code == 75
     assert sorted(path.name for path in (tmp_path / "wikipedia").iterdir()) == ["da.jsonl.gz", "sources.json"]
     assert result.stderr.splitlines()[-1] == (
-        "stopped; finished files are kept, and the same command goes on from there"
+        "stopped; finished files are stored, and the same command continues"
     )
 
 

@@ -55,7 +55,7 @@ def test_the_corpus_of_a_run_is_not_replaced(ecsuite, tmp_path):
     (tmp_path / "run" / "config.yaml").write_text("name: game\n")
     code, out, err = ecsuite("grammar", "perm", "--num-attributes", "1", "--out", "run")
     assert (code, out) == (2, "") and err.startswith(
-        "run: has a run, or a corpus of no grammar, which would be replaced; choose"
+        "run: has a run, or a corpus of another source, which would be replaced; choose"
     )
     assert [file.name for file in (tmp_path / "run").iterdir()] == ["config.yaml"]
 
@@ -84,7 +84,9 @@ def test_the_folder_of_something_else_is_refused(ecsuite, file, kind):
 def test_a_corpus_of_no_grammar_is_not_replaced(ecsuite):
     write_corpus(Corpus([[1]]), "mine")
     code, _, err = ecsuite("grammar", "hol", *SMALL, "--out", "mine")
-    assert code == 2 and err.startswith("mine: has a run, or a corpus of no grammar, which would be replaced")
+    assert code == 2 and err.startswith(
+        "mine: has a run, or a corpus of another source, which would be replaced"
+    )
     assert ecsuite("grammar", "hol", *SMALL, "--out", "new")[0] == 0
     assert ecsuite("grammar", "hol", *SMALL, "--out", "new")[0] == 0
 
@@ -110,7 +112,7 @@ def test_examples_of_all_grammars_are_side_by_side_in_letters(ecsuite, as_json):
     ("arguments", "message"),
     [
         ("", "ecsuite grammar: expected a grammar, such as shufdet"),
-        ("--examples --out here", "--out: not read with --examples"),
+        ("--examples --out here", "--out: not used with --examples"),
         ("--examples --num-values 1", "--num-values: expected at least 2"),
         ("--examples --vocab-size 27", "--vocab-size: expected at most 26 letters, got 27"),
     ],

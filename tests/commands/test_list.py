@@ -22,7 +22,7 @@ def test_the_names_of_a_kind_have_a_line_each(ecsuite):
     assert (code, err) == (0, "") and ecsuite("list", "Channels") == (0, out, "")
     names = KINDS["channels"].names()
     assert [line.split(None, 1) for line in out.splitlines()[:-2]] == [list(each) for each in names.items()]
-    assert out.splitlines()[-1] == "About one: ecsuite list channel soft"
+    assert out.splitlines()[-1] == "Details of a name: ecsuite list channel soft"
     assert json.loads(ecsuite("list", "channels", "--json")[1]) == names
     assert ecsuite("list", "xferbench-protocols")[0] == 0
 

@@ -56,7 +56,7 @@ def test_seeds_as_users_write_them(text, seeds):
 )
 def test_what_is_no_seeds(text):
     with pytest.raises(
-        ConfigError, match=r"--seeds .*: expected how many \(10\), a range .* or a list"
+        ConfigError, match=r"--seeds .*: expected a number \(10\), a range .* or a list"
     ) as error:
         read_seeds(text, 123)
     assert str(error.value).startswith(f"--seeds {text}: ")

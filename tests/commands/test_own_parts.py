@@ -130,7 +130,7 @@ def test_a_file_that_is_called_as_its_kind_does_not_hide_the_base_class(ecsuite,
     [
         (["new", "chanel", "a.py"], "unknown kind 'chanel'; did you mean 'channel'?"),
         (["new", "channel", "a.txt"], "a.txt: expected a name for a Python file, such as noisy.py"),
-        (["new", "channel", "there.py"], "there.py is there already: choose another name"),
+        (["new", "channel", "there.py"], "there.py: exists already: choose another name"),
         (["check", "gumbel"], "gumbel: unknown kind of part, add --kind: play, world, environment, task"),
         (["check", "./there.py"], "./there.py: expected a part of this file, such as ./there.py:Noisy"),
         (

@@ -39,12 +39,12 @@ def refused(ecsuite, *arguments, code=2):
     ("text", "expected"),
     [
         ("grammars: [concatt]\n", "did you mean 'concat'"),
-        ("grammars: [comp, concat]\n", "expected each once"),
+        ("grammars: [comp, concat]\n", "a name is given twice"),
         ("participants: 0\n", "expected int >= 1"),
         ("protocol: balancd\n", "balanced"),
         ("people: 3\n", "unknown key 'people'"),
         ("consent: missing.md\n", "missing.md can't be read"),
-        ("return_url: prolific\n", "expected an address"),
+        ("return_url: prolific\n", "expected a URL"),
         ("platform: mturk\nworker_ids: none\n", "worker_ids: expected hashed or plain"),
         ("name: a/b\n", "expected the name of a folder"),
         ('name: "a\\nb"\n', "expected the name of a folder"),
@@ -61,7 +61,7 @@ def test_a_broken_study_is_refused(ecsuite, tmp_path, monkeypatch, text, expecte
 def test_a_consent_that_is_not_filled_in_is_refused(ecsuite, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert ecsuite("people", "new", "mine.yaml")[0] == 0
-    assert "consent: expected **Who is responsible:** [names" in refused(ecsuite, "serve", "mine.yaml")
+    assert "consent: fill in **Who is responsible:** [names" in refused(ecsuite, "serve", "mine.yaml")
 
 
 def test_a_port_in_use_is_refused(ecsuite, folder):
@@ -75,7 +75,7 @@ def test_a_port_in_use_is_refused(ecsuite, folder):
 def test_a_second_server_of_a_study_is_refused(ecsuite, folder):
     """Two who wait for a partner at two servers would wait for ever."""
     with only_server(Path("runs/mine")):
-        assert "serves it: end that first, or choose another folder" in refused(ecsuite, "serve", "mine.yaml")
+        assert "end it first, or choose another folder" in refused(ecsuite, "serve", "mine.yaml")
     assert [file.name for file in Path("runs").iterdir()] == ["mine"]
 
 
@@ -131,4 +131,4 @@ def test_a_new_study_can_be_served_as_it_stands(ecsuite, tmp_path, monkeypatch, 
         "\n".join(line.removeprefix("# ") if re.match("# [a-z_]+: ", line) else line for line in every)
     )
     assert read_study(Path("mine.yaml")) == study  # defaults without their # are the same
-    assert "is there already" in refused(ecsuite, "new", "mine.yaml")
+    assert "exists already" in refused(ecsuite, "new", "mine.yaml")

@@ -61,7 +61,7 @@ def test_scores_by_column_stand_side_by_side(ecsuite):
             "trn",
             "no column trn: the corpus has the columns turn, speaker, one, and the attributes attribute0, attribute1\n",
         ),
-        ("one", "--by one: all 32 messages have one=x: nothing to set side by side\n"),
+        ("one", "--by one: all 32 messages have one=x: expected at least 2 values\n"),
         ("turn", "--by turn: expected one corpus, without --plan and without a folder of pictures\n"),
     ):
         paths = ["run", "other"][: 1 + (by == "turn")]

@@ -63,7 +63,7 @@ def test_a_run_without_an_evaluation(ecsuite, folder, tmp_path):
             ["seed1", "seed2", "--plot", "a.txt"],
             "a.txt: expected the name of a picture, ending in .svg, .pdf, .png",
         ),
-        (["none", "seed1", "--plot", "a.svg"], "none: no such run, and no such folder"),
+        (["none", "seed1", "--plot", "a.svg"], "none: expected a run folder; there is no such folder"),
         (["seed1", "seed2"], "expected --plot FILE, for learning curves, or one language"),
     ],
 )

@@ -37,7 +37,7 @@ def test_it_says_what_is_trained_before_the_first_step(ecsuite, tmp_path):
 @pytest.mark.parametrize(
     ("number", "code", "why"),
     [
-        (signal.SIGINT, 130, "stopped by Ctrl-C with a checkpoint and a corpus of what was learnt so far"),
+        (signal.SIGINT, 130, "stopped by Ctrl-C with a checkpoint and a corpus of the agents so far"),
         (signal.SIGTERM, 75, "stopped by a signal with a checkpoint and no corpus"),
     ],
 )

@@ -175,7 +175,7 @@ def test_scores_by_group_and_by_the_size_of_wikipedia(run, write_submission, tmp
         (tmp_path / "articles.tsv").write_text(text)
         with pytest.raises(ConfigError, match=rf"articles.tsv:1: .*{message}"):
             run("--analyses", "--articles", tmp_path / "articles.tsv")
-    with pytest.raises(ConfigError, match="--articles: read with --analyses only"):
+    with pytest.raises(ConfigError, match="--articles: used with --analyses only"):
         run("--articles", tmp_path / "articles.tsv")
 
 

@@ -121,7 +121,7 @@ def test_a_damaged_file_and_a_missing_one_are_taken_again(hub, folder):
     hub.asked.clear()
     notes = []
     prepare_elcc(["rlupus"], folder, note=notes.append)
-    assert notes[1] == f"{CORPUS}: is damaged: its checksum differs from sources.json; taking it again"
+    assert notes[1] == f"{CORPUS}: is damaged: its checksum differs from sources.json; copying it again"
     assert (folder / CORPUS).read_bytes() == FILES[CORPUS] and not hub.asked
     assert (folder / "systems/rlupus/system.json").is_file()
 
@@ -152,7 +152,7 @@ def test_a_file_with_another_checksum_is_refused(hub, folder, name):
 
 def test_an_interrupted_download_goes_on(hub, folder):
     hub.faults[CORPUS] = 403
-    with pytest.raises(ConfigError, match=r"^bboldt/elcc: the hub does not allow that to this login"):
+    with pytest.raises(ConfigError, match=r"^bboldt/elcc: the hub does not allow it with this login"):
         prepare_elcc(None, folder)
     assert (folder / WANTED[1]).is_file() and not (folder / CORPUS).exists()
     del hub.faults[CORPUS]
@@ -196,7 +196,7 @@ def test_no_room(hub, folder, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("huggingface_hub.file_download._download_to_tmp_and_move", full)
-    with pytest.raises(ConfigError, match=r"^bboldt/elcc: no room on the disk .*HF_HOME sets another folder"):
+    with pytest.raises(ConfigError, match=r"^bboldt/elcc: the disk is full .*HF_HOME sets another folder"):
         prepare_elcc(None, folder)
 
 

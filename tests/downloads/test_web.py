@@ -119,7 +119,7 @@ CHANGED = "the file on the server has changed"
         ({"etag": '"2"', "content": CONTENT[::-1]}, CHANGED),
         ({"etag": '"2"', "content": CONTENT[::-1], "obeys": False}, CHANGED),
         ({"etag": None, "content": CONTENT + b"more"}, CHANGED),
-        ({"content": CONTENT[:500]}, "the part that is here is no part of the file on the server"),
+        ({"content": CONTENT[:500]}, "the partial file does not belong to the file on the server"),
     ],
     ids=["another ETag", "an ETag the server does not heed", "another size", "a shorter file"],
 )
@@ -174,8 +174,8 @@ def test_the_disk_is_full(get, server, monkeypatch):
     with pytest.raises(ConfigError) as error:
         get()
     assert str(error.value) == (
-        f"{get.part}: cannot be written (No space left on device); what was downloaded is kept: make room, then run "
-        "the same command again"
+        f"{get.part}: cannot be written (No space left on device); the partial download is stored: free some space, "
+        "then run the same command again"
     )
 
 

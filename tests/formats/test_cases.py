@@ -316,7 +316,7 @@ def test_meanings_of_all_forms(tmp_path):
     )
     assert onehot.meanings.shape == (18, 2)
     assert scores(onehot, ["topsim", "posdis"]) == pytest.approx({"topsim": 1, "posdis": 1})
-    assert "one-hot: the values of 2 attributes, of which there are 3, 3" in onehot.metadata["notes"][0]
+    assert "one-hot: 2 attributes with 3, 3 values" in onehot.metadata["notes"][0]
     numbers = ec.read_corpus(tmp_path / "a.jsonl", numeric="features")
     assert numbers.meanings.shape == (18, 6) and scores(numbers, ["topsim"]) == pytest.approx({"topsim": 1})
     truths = read(
@@ -334,7 +334,7 @@ def test_arrays_of_messages(tmp_path):
     assert ec.read_corpus(tmp_path / "a.npz").meanings.tolist() == IDS
     with pytest.raises(
         CorpusError,
-        match=r"b.npz: a NumPy archive with arrays a \(18, 2\), b \(18, 2\): say which with --column",
+        match=r"b.npz: a NumPy archive with arrays a \(18, 2\), b \(18, 2\): name the messages with --column",
     ):
         ec.read_corpus(tmp_path / "b.npz")
     assert said(ec.read_corpus(tmp_path / "b.npz", columns={"b": "message"})) == IDS
@@ -431,7 +431,9 @@ def test_symbols_keep_their_text(tmp_path):
         ec.read_corpus(tmp_path / "c.csv")
     (tmp_path / "d.txt").write_text("caf\u00e9 a\ncafe\u0301 b\n", encoding="utf-8")
     corpus = ec.read_corpus(tmp_path / "d.txt")
-    assert len({row[0] for row in said(corpus)}) == 2 and "two spellings" in corpus.metadata["notes"][0]
+    assert (
+        len({row[0] for row in said(corpus)}) == 2 and "two Unicode spellings" in corpus.metadata["notes"][0]
+    )
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
@@ -507,7 +509,7 @@ def test_meanings_in_a_second_file(tmp_path, ecsuite):
     for number in (1, 19):
         (tmp_path / "other.csv").write_text("color\n" + number * "red\n")
         code, _, err = ecsuite("score", "said.txt", "--meanings", "other.csv")
-        assert (code, err) == (2, f"other.csv: expected 18 rows, one a message, got {number}\n")
+        assert (code, err) == (2, f"other.csv: expected 18 rows, one per message, got {number}\n")
 
 
 OTHER = {
@@ -680,7 +682,7 @@ def test_a_row_without_a_message_is_named(tmp_path, name, text, place):
 
 def test_values_in_two_spellings_are_named():
     corpus = ec.read_corpus({"message": ["a", "b"], "colour": ["caf\u00e9", "cafe\u0301"]})
-    assert "which are two values" in corpus.metadata["notes"][-1]
+    assert "which count as two values" in corpus.metadata["notes"][-1]
 
 
 def test_many_columns_are_read_in_time_that_grows_as_they_do(monkeypatch):

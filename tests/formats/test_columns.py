@@ -108,7 +108,7 @@ def test_a_changed_column_is_refused(tmp_path):
     ("text", "message"),
     [
         ('"train"\n"train"\n', "expected 3 lines, one per message, got 2"),
-        ('"train"\n3 4\n"train"\n', "split.jsonl:2: expected one JSON value a line, .*, got 2 JSON values"),
+        ('"train"\n3 4\n"train"\n', "split.jsonl:2: expected one JSON value per line, .*, got 2 JSON values"),
         ('"train"\n9223372036854775808\n1\n', "split.jsonl:2: expected integers of at most 64 bits"),
     ],
 )

@@ -159,7 +159,7 @@ def test_a_smaller_corpus_replaces_a_larger_one(tmp_path):
         ),
         (
             {"metadata": {"loss": math.inf}},
-            "^metadata: expected what JSON can hold, got an error: Out of range float",
+            "^metadata: expected values that JSON allows: Out of range float",
         ),
     ],
 )

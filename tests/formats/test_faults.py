@@ -153,10 +153,10 @@ def test_a_file_without_lines(tmp_path, data, message):
 def test_nothing_to_read(tmp_path):
     path = tmp_path / "no.jsonl"
     assert fault_of(path) == f"cannot read {path}: No such file or directory"
-    assert fault_of(tmp_path) == f"{tmp_path}: no corpus.jsonl, Parquet file or saved dataset in it"
+    assert fault_of(tmp_path) == f"{tmp_path}: the folder has no corpus.jsonl, Parquet file or saved dataset"
     for name in ("b.jsonl", "a.jsonl"):
         (tmp_path / name).write_text('{"message": [1]}\n')
-    assert fault_of(tmp_path).endswith(" in it; name one of its files: a.jsonl, b.jsonl")
+    assert fault_of(tmp_path).endswith("; name one of its files: a.jsonl, b.jsonl")
 
 
 def test_a_huge_line_is_read_if_plain(tmp_path, monkeypatch, small_blocks):

@@ -87,7 +87,7 @@ def test_messages_of_several_columns(tmp_path):
 def test_columns_of_messages_are_those_of_one_or_of_several(tmp_path):
     (tmp_path / "a.csv").write_text("participant,word1,word2,word3\np1,tu,ki,ga\np2,tu,tu,ga\n")
     with pytest.raises(
-        ReadingQuestion, match="a row of word1, word2, word3 one message, or a message each"
+        ReadingQuestion, match="a row of word1, word2, word3 one message, or one message per column"
     ) as caught:
         ec.read_corpus(tmp_path / "a.csv")
     one, each = (
@@ -104,7 +104,9 @@ def test_columns_of_messages_are_those_of_one_or_of_several(tmp_path):
 def test_columns_beside_an_object_are_asked_about():
     states = [{"color": color, "shape": shape} for color, shape in GRID]
     rows = {"message": [" ".join(row) for row in WORDS], "state": states, "agent": list("AB") * 9}
-    with pytest.raises(ReadingQuestion, match=r"which columns were meant: state.color, state.shape, or more"):
+    with pytest.raises(
+        ReadingQuestion, match=r"which columns are part of the meaning: state.color, state.shape, or more"
+    ):
         ec.read_corpus(rows)
 
 
@@ -132,7 +134,7 @@ def test_parts_that_are_asked_about_can_be_named(tmp_path, ecsuite, name, header
 
         lines.append(written(row) if isinstance(row, str) else json.dumps(written(row)))
     (tmp_path / name).write_text("\n".join(lines) + "\n")
-    with pytest.raises(ReadingQuestion, match="which columns were meant") as caught:
+    with pytest.raises(ReadingQuestion, match="which columns are part of the meaning") as caught:
         ec.read_corpus(tmp_path / name)
     for (words, _), number in zip(caught.value.readings, (2, 3), strict=True):
         corpus = ec.read_corpus(tmp_path / name, **words)
@@ -207,7 +209,7 @@ def test_a_column_for_each_value(tmp_path):
 
 
 def test_whole_numbers_with_decimals_are_features_which_is_said():
-    told = "whole numbers with decimals, such as 1.0, which are features"
+    told = "whole numbers with decimals, such as 1.0, and are read as features"
     for rows, is_said in (([[0.0, 1.0], [1.0, 1.0]] * 2, True), ([[0.0, 1.5], [1.0, 1.0]] * 2, False),
                           ([[100.0, 7.0], [107.0, 8.0]], False), ([[0, 1], [1, 1]] * 2, False)):  # fmt: skip
         corpus = ec.read_corpus({"message": [[1, 2], [2, 1]] * (len(rows) // 2), "meaning": rows})
@@ -223,7 +225,9 @@ def test_trials_as_jspsych_writes_them(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(trials))
     corpus, questions = answered(tmp_path / "a.json", missing="leave", where="trial_type=survey-text")
     assert "no column of messages" in questions[0].asked
-    assert questions[1].asked.endswith("which columns were meant: target_color, target_shape, or more?")
+    assert questions[1].asked.endswith(
+        "which columns are part of the meaning: target_color, target_shape, or more?"
+    )
     assert said(corpus) == WORDS and corpus.attribute_names == ("target_color", "target_shape")
     assert corpus.column("stimulus")[0] == "img/red_star.png"  # the name of an object is no attribute of it
     assert scores(corpus) == pytest.approx(PERFECT)
@@ -246,7 +250,7 @@ def test_arrays_of_messages_are_found_or_chosen(tmp_path):
     np.savez(tmp_path / "a.npz", a=one, b=np.array([1.5, 2.5]), c=np.array([1, 2]))
     assert said(ec.read_corpus(tmp_path / "a.npz")) == one.tolist()  # the one array of rows of whole numbers
     np.savez(tmp_path / "b.npz", a=one, b=other)
-    with pytest.raises(CorpusError, match=r"with arrays a \(2, 2\), b \(2, 2\): say which"):
+    with pytest.raises(CorpusError, match=r"with arrays a \(2, 2\), b \(2, 2\): name the messages"):
         ec.read_corpus(tmp_path / "b.npz")
     chosen = ec.read_corpus(tmp_path / "b.npz", columns={"a": "kept", "b": "message"})
     assert said(chosen) == other.tolist()
@@ -432,8 +436,8 @@ def test_rows_that_r_writes(tmp_path):
 def test_what_programs_write_for_none_and_capitals_are_said():
     rows = {"message": ["1 2", "NA", "3"], "color": ["red", "Red", "nan"]}
     notes = "\n".join(ec.read_corpus(rows).metadata["notes"])
-    assert "row 1, column message: NA is a message like others" in notes
-    assert "row 2, column color: nan is a value like others; an empty cell is none" in notes
+    assert "row 1, column message: NA counts as a message" in notes
+    assert "row 2, column color: nan counts as a value; leave cells empty for missing values" in notes
     assert "color=red and color=Red are two values" in notes
 
 
@@ -483,9 +487,11 @@ def test_an_attribute_of_few_objects_is_no_name_of_them():
     ]
     columns = dict(zip(("color", "shape", "size"), zip(*objects, strict=True), strict=True))
     rows = {"message": list("abcd"), **columns}
-    with pytest.raises(ReadingQuestion, match="which columns were meant: shape, size, or more") as caught:
+    with pytest.raises(
+        ReadingQuestion, match="which columns are part of the meaning: shape, size, or more"
+    ) as caught:
         ec.read_corpus(rows)
-    assert caught.value.seen == ["color: another value in each row"]
+    assert caught.value.seen == ["color: a different value in each row"]
     (few, _), (every, _) = caught.value.readings
     assert ec.read_corpus(rows, **few).attribute_names == ("shape", "size")
     assert ec.read_corpus(rows, **every).attribute_names == ("color", "shape", "size")
@@ -533,9 +539,11 @@ def test_subjects_of_sentences_may_be_participants():
         "subject": ["dog", "cat"] * 2,
         "verb": ["see", "hit", "hit", "see"],
     }
-    with pytest.raises(ReadingQuestion, match="which columns were meant: verb, or more") as caught:
+    with pytest.raises(
+        ReadingQuestion, match="which columns are part of the meaning: verb, or more"
+    ) as caught:
         ec.read_corpus(rows)
-    assert caught.value.seen == ["subject: its name is that of a group"]
+    assert caught.value.seen == ["subject: its name is usual for the role group"]
     assert ec.read_corpus(rows, attributes=["subject", "verb"]).attribute_names == ("subject", "verb")
     assert ec.read_corpus({**rows, "subject": ["p1", "p2"] * 2}).attribute_names == ("verb",)
 
@@ -559,7 +567,9 @@ def test_na_of_r_is_missing_and_in_quotes_a_word(tmp_path, name, sign):
     cells = [[""] * (sign != " ") + rows[0], *([str(place), *row] for place, row in enumerate(rows[1:], 1))]
     lines = [sign.join("NA" if cell is None else f'"{cell}"' for cell in row) for row in cells]
     (tmp_path / name).write_text("\n".join(lines) + "\n")
-    with pytest.raises(ReadingQuestion, match="1 of 4 rows have NA without quotes, as in column color"):
+    with pytest.raises(
+        ReadingQuestion, match="1 of 4 rows have NA without quotes, for example in column color"
+    ):
         ec.read_corpus(tmp_path / name)
     corpus = ec.read_corpus(tmp_path / name, missing="keep")
     assert corpus.concept_names == ("color=NA", "color=red")

@@ -152,10 +152,10 @@ FAULTS = {
     "a.csv": {
         "message,color\n1 2,red\n3\n": "a.csv: row 3: expected 2 cells, as in the header, got 1",
         "color,shape\nred,star\n": "a.csv: no column of messages among color, shape",
-        "message,color\n": "a.csv: a header and no rows, expected a message a row",
+        "message,color\n": "a.csv: a header and no rows, expected one message per row",
         "": "a.csv: empty file, expected a header with a column `message`",
     },
-    "a.txt": {"": "a.txt: empty file, expected a message a line, such as 3 1 4"},
+    "a.txt": {"": "a.txt: empty file, expected one message per line, such as 3 1 4"},
     "a.jsonl": {
         '{"message": [1], "meaning": [0, 1]}\n' + '{"message": [1], "meaning": [0]}\n' * 30: (
             "a.jsonl: expected meanings of one length, got 1, 2"
@@ -205,7 +205,7 @@ def test_an_empty_corpus_is_refused_and_empty_messages_are_told(ecsuite, tmp_pat
     (tmp_path / "a.jsonl").write_text("[]\n")
     code, out, err = ecsuite("score", "a.jsonl")
     assert (code, out) == (2, "") and err.count("\n") == 1
-    assert err == "a.jsonl: its only message is empty: expected a message a line, such as [3, 1, 4]\n"
+    assert err == "a.jsonl: its only message is empty: expected one message per line, such as [3, 1, 4]\n"
     (tmp_path / "a.jsonl").write_text("[]\n" * 12)
     code, out, _ = ecsuite("score", "a.jsonl", "--metrics", "elcc,has")
     assert code == 0 and out.endswith("Every message is empty, so no score is defined.\n")

@@ -221,7 +221,9 @@ def test_attributes_that_look_like_names_of_objects_are_read_back(tmp_path):
     for name, cells in (("object", [f"o{place}" for place in range(18)]),
                         ("picture", [f"{place % 3}-{place % 2}.png" for place in range(18)])):  # fmt: skip
         columns = {"message": [[1, 2]] * 18, "color": colors, "shape": shapes, name: cells}
-        with pytest.raises(ReadingQuestion, match="which columns were meant: color, shape, or more"):
+        with pytest.raises(
+            ReadingQuestion, match="which columns are part of the meaning: color, shape, or more"
+        ):
             read_corpus(columns)
         corpus = read_corpus(columns, attributes=["color", "shape", name])
         convert(corpus, "csv", tmp_path / f"{name}.csv")

@@ -155,7 +155,7 @@ def test_columns_of_the_same_name(tmp_path):
 
     table = pyarrow.Table.from_arrays([pyarrow.array(["da bu"])] * 3, names=["text", "meaning", "meaning"])
     parquet.write_table(table, tmp_path / "a.parquet")
-    message = r"a\.parquet: expected a name for each column, got several that are called 'meaning'$"
+    message = r"a\.parquet: expected distinct names of columns, got several columns 'meaning'$"
     with pytest.raises(CorpusError, match=message):
         read_corpus(tmp_path / "a.parquet")
 

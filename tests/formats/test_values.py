@@ -244,7 +244,7 @@ REFUSED = {
         "column message: expected a list of cells",
     ),
     "columns of one name": ({1: ["a"], "1": ["b"]}, {}, "two columns have the name 1"),
-    "no rows": ({"message": []}, {}, "expected columns with a cell a row, got 0 cells"),
+    "no rows": ({"message": []}, {}, "expected columns of the same length, got 0 cells"),
     "a corpus": (Corpus([[1]]), {}, "expected a path, a frame, .* got Corpus"),
     "a list of columns": (
         ROWS,
@@ -292,7 +292,10 @@ def test_concepts_and_speakers_without_names_for_files(tmp_path, form):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"message": np.zeros((0, 3), int)}, "a.npz: array message: expected a message a row, got no rows"),
+        (
+            {"message": np.zeros((0, 3), int)},
+            "a.npz: array message: expected one message per row, got no rows",
+        ),
         ({"message": np.full((2, 3, 4), 0.25)}, r"expected one-hot symbols, 0 or 1; got float64 \(2, 3, 4\)"),
         ({"message": [[1, 2]], "message_length": [1.5]}, "its lengths are float64: expected whole numbers"),
         ({"message": [[1, 2]], "message_length": ["a"]}, "its lengths are <U1: expected whole numbers"),

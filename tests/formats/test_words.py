@@ -59,8 +59,8 @@ def test_a_question_has_commands_that_answer_it(tmp_path, ecsuite):
     (tmp_path / "a.csv").write_text(HEADER.replace("typed", "message") + ROWS.replace("fixation,,,,\n", ""))
     code, out, err = ecsuite("score", "a.csv", "--metrics", "topsim")
     assert (code, out) == (2, "") and err.splitlines() == [
-        "a.csv: which columns were meant: color, shape, or more?",
-        "  hit: only 0 and 1, as an outcome has",
+        "a.csv: which columns are part of the meaning: color, shape, or more?",
+        "  hit: only 0 and 1, like an outcome",
         "  ecsuite score a.csv --metrics topsim --attributes color,shape      # the others are stored",
         "  ecsuite score a.csv --metrics topsim --attributes color,shape,hit  # all of them",
     ]
@@ -77,7 +77,7 @@ def test_a_layout_beside_a_file_is_proposed_and_used(tmp_path, ecsuite):
     assert yaml.safe_load((tmp_path / "corpus.yaml").read_text())["columns"]["hit"] == "kept"
     assert ec.read_corpus(tmp_path / "a.csv").attribute_names == ("color", "shape")
     code, _, err = ecsuite("show", "a.csv", "--write-layout")
-    assert (code, err) == (2, "corpus.yaml is there already: edit it, or remove it first\n")
+    assert (code, err) == (2, "corpus.yaml: exists already: edit it, or remove it first\n")
 
 
 @pytest.mark.parametrize(
@@ -156,4 +156,4 @@ def test_systems_of_several_files_are_compared_over_their_seeds(tmp_path, ecsuit
     files = {system: sorted(map(str, tmp_path.glob(f"c_{system}_*"))) for system in ("gs", "rf")}
     assert "gs" in str(ec.compare(files, metric="posdis"))
     code, _, err = ecsuite("compare", "gs=none_*.jsonl", "rf=c_rf_*.jsonl")
-    assert code == 2 and err.startswith("gs=none_*.jsonl: no file is called none_*.jsonl")
+    assert code == 2 and err.startswith("gs=none_*.jsonl: no file matches none_*.jsonl")

@@ -147,7 +147,7 @@ def test_a_write_that_finds_no_room_is_told(hub, pushed, refused, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("huggingface_hub.file_download._chmod_and_move", full)
-    assert "no room on the disk" in refused(2)
+    assert "the disk is full" in refused(2)
 
 
 def test_a_folder_that_is_there_is_left_alone(ecsuite, hub, pushed):
@@ -155,7 +155,7 @@ def test_a_folder_that_is_there_is_left_alone(ecsuite, hub, pushed):
     Path("got/mine").write_text("1")
     asked = len(hub.asked)
     code, out, err = ecsuite("pull", "hf:someone/run", "got")
-    assert (code, out, err) == (2, "", "got: is there already: choose another folder, or move it away\n")
+    assert (code, out, err) == (2, "", "got: exists already: choose another folder, or move it away\n")
     assert len(hub.asked) == asked and Path("got/mine").read_text() == "1"
 
 

@@ -239,7 +239,7 @@ def test_files_of_others_are_not_overwritten(ecsuite, hub, run):
 def test_who_may_not_is_told_in_a_line(ecsuite, hub, run, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", READER)
     code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
-    assert (code, out, err.count("\n")) == (2, "", 1) and "does not allow that to this login" in err
+    assert (code, out, err.count("\n")) == (2, "", 1) and "does not allow it with this login" in err
     monkeypatch.setenv("HF_TOKEN", "hf_ofnobody")
     code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
     assert (code, out, err.count("\n")) == (2, "", 1) and "hf auth login" in err and "ofnobody" not in err

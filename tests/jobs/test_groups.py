@@ -212,13 +212,13 @@ def test_a_worker_says_first_what_its_store_is(tmp_path, monkeypatch, ecsuite):
         assert code == 0 and err.splitlines() == [first, "no jobs for 0 min"]
     (tmp_path / "sweep" / "jobs").mkdir(parents=True)
     code, _, err = ecsuite("work", "sweep", "--idle", "0")
-    assert code == 2 and err == "sweep: a sweep: expected the folder of its kept results, sweep/jobs\n"
+    assert code == 2 and err == "sweep: a sweep: expected the folder of its stored results, sweep/jobs\n"
     for file in ("config.yaml", "corpus.jsonl"):
         (tmp_path / file[:3]).mkdir()
         (tmp_path / file[:3] / file).touch()
         code, _, err = ecsuite("work", file[:3], "--idle", "0")
         assert code == 2 and err.startswith(
-            f"{file[:3]}: a run or a corpus: expected a folder of kept results"
+            f"{file[:3]}: a run or a corpus: expected a folder of stored results"
         )
         assert [each.name for each in (tmp_path / file[:3]).iterdir()] == [file]
 

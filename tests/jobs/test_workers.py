@@ -106,7 +106,7 @@ def test_a_full_disk_ends_the_work_with_one_line(tmp_path, notes, num_workers):
     good = Job(square, number=3)
     runner.run([good])
     with pytest.raises(
-        ConfigError, match=r"no room is left on the disk of .*; finished jobs are kept, and the same"
+        ConfigError, match=r"the disk of .* is full .*; finished jobs are stored, and the same"
     ):
         runner.run([Job(write, file=Location(path=Path("/dev/full")), number=number) for number in range(2)])
     assert runner.plan([good]).missing == ()
@@ -120,7 +120,7 @@ def test_a_lost_store_ends_the_work_with_one_line(tmp_path, notes, num_workers):
         progress=lambda *_: shutil.rmtree(tmp_path / "kept", ignore_errors=True),
     )
     with pytest.raises(
-        DamagedError, match="kept: this folder of kept results was removed or replaced while jobs"
+        DamagedError, match="kept: this folder of stored results was removed or replaced while jobs"
     ):
         runner.run([Job(square, number=number) for number in range(6)])
     again = Runner(folder=tmp_path / "kept").run([Job(square, number=number) for number in range(6)])

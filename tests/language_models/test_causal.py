@@ -77,7 +77,7 @@ def test_what_can_not_be_written_or_read_is_refused_in_a_line(folder, tmp_path):
     backend = CausalModel(CausalModel.Options(model=str(folder)))
     with pytest.raises(ConfigError, match="its tokenizer has no tokens for 'ʘ'"):
         backend.require(Allowed(symbols=("ʘ", "a")))
-    with pytest.raises(ConfigError, match="no such folder; of the hub: hf:OWNER/NAME"):
+    with pytest.raises(ConfigError, match="no such folder; for a model of the hub: hf:OWNER/NAME"):
         CausalModel(CausalModel.Options(model=str(tmp_path / "nowhere")))
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ConfigError, match=r"^model: .* can't be read: [^\n]*$"):

@@ -30,7 +30,7 @@ def with_marks(function):
 def test_a_missing_or_damaged_file_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setenv("ECSUITE_DATA", str(tmp_path))
     with pytest.raises(
-        ConfigError, match=r"^file: [^\n]*no such file; ecsuite data smollm2 fetches it[^\n]*$"
+        ConfigError, match=r"^file: [^\n]*no such file; download it with ecsuite data smollm2[^\n]*$"
     ):
         GgufModel(GgufModel.Options())
     with pytest.raises(ConfigError, match=r"^file: mine.gguf: No such file or directory$"):
@@ -40,7 +40,7 @@ def test_a_missing_or_damaged_file_is_one_line(tmp_path, monkeypatch):
         GgufModel(GgufModel.Options(file=str(tmp_path / "mine.gguf")))
     (tmp_path / "smollm2").mkdir()
     (tmp_path / "smollm2" / MODEL).write_bytes(b"GGUF and half of it")
-    with pytest.raises(ConfigError, match="is damaged; ecsuite data smollm2 fetches it again"):
+    with pytest.raises(ConfigError, match="is damaged; download it again with ecsuite data smollm2"):
         GgufModel(GgufModel.Options())
 
 

@@ -238,7 +238,7 @@ def test_a_study_goes_on_with_the_same_weights_only(played, run, tmp_path):
     sessions = played()
     stored = json.loads(sessions.database.setting("language"))
     sessions.database.store_setting("language", json.dumps({**stored, "weights": "1" * 64}))
-    with pytest.raises(ConfigError, match="trained since"):
+    with pytest.raises(ConfigError, match="trained again"):
         played()
 
 
@@ -248,8 +248,8 @@ def test_a_study_goes_on_with_the_same_weights_only(played, run, tmp_path):
         ({"run": "x", "grammars": ("rot",)}, "grammars: not read"),
         ({"run": "x", "protocol": "published"}, "protocol: not read"),
         ({"roles": ("sender",)}, "roles: not read by a study of codes; read by a study with run"),
-        ({"run": "x", "roles": ()}, "at least one of grammars, one of datasets and one of roles"),
-        ({"run": "x", "roles": ("sender", "sender")}, "roles: expected each once"),
+        ({"run": "x", "roles": ()}, "at least one name each in grammars, datasets and roles"),
+        ({"run": "x", "roles": ("sender", "sender")}, "roles: a name is given twice"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(settings, message):
@@ -278,7 +278,7 @@ def test_bad_input_is_one_line(ecsuite, arguments, message):
         (
             "disc_tiny",
             ["--channel", "continuous"],
-            "the words of its channel are values: people play games with",
+            "its channel sends numerical values: people play games with",
         ),
     ],
     ids=["several objects", "words of values"],

@@ -77,7 +77,7 @@ def test_answers_are_no_corpus(ecsuite, tmp_path, command):
     code, _, err = ecsuite(command, "a study")
     assert (code, err) == (
         2,
-        "a study: answers of people: `ecsuite people export 'a study'` makes corpora of them\n",
+        "a study: has answers of people: `ecsuite people export 'a study'` makes corpora of them\n",
     )
 
 

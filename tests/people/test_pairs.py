@@ -50,7 +50,7 @@ def test_two_who_wait_play_and_take_turns(pairs):
         assert {row["thing"] for row in rows} == {rows[0]["thing"]}
         kinds.append(rows[0]["kind"])
         speaker, listener = (first, second) if rows[0]["kind"] == "speaking" else (second, first)
-        with pytest.raises(RefusedError, match="said nothing"):
+        with pytest.raises(RefusedError, match="not sent a message"):
             study.answer(listener, step, "1")
         study.answer(speaker, step, "abc")
         game = study.kind.game(study.required(listener))

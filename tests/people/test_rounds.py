@@ -174,7 +174,7 @@ def test_a_person_is_told_when_a_model_can_not_be_asked_and_the_terminal_why(tmp
     [
         ((NAMES, "play: {kind: acting, environment: riddle}"), "or a game of rounds (naming, talk), got play acting"),
         (("pool: 3", "pool: 3, num_others: 1, other: {kind: committed, name: a}"), "play.other: expected {kind"),
-        (("memory: 2", "backend: page"), "one agent may be a person at a page, got 3"),
+        (("memory: 2", "backend: page"), "expected at most 1 agent with backend page, got 3"),
         (("memory: 2", "backend: {kind: server, model: m}"), "play.participant.backend.url: expected an address"),
         (
             ("memory: 2", "backend: {kind: server, model: m, url: 'http://127.0.0.1:9/v1', key_variable: NO_KEY}"),
@@ -192,6 +192,6 @@ def test_games_that_nobody_can_play_are_refused(change, message, tmp_path):
 
 def test_a_page_needs_a_person(tmp_path):
     experiment, _ = with_person("naming", 1)
-    with pytest.raises(ConfigError, match=r"play\.other\.backend page: a person answers"):
+    with pytest.raises(ConfigError, match=r"play\.other\.backend page: needs a person"):
         trained(experiment, tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -174,7 +174,7 @@ def test_who_never_began_the_game_may_begin_in_another_browser(sessions):
     study = sessions(platform="prolific")
     first = study.begin("phone", "5f9a")
     assert study.begin("computer", "5f9a")["id"] == first["id"]
-    with pytest.raises(RefusedError, match="belongs to nobody"):
+    with pytest.raises(RefusedError, match="has no participant any more"):
         study.go_on("phone", "instructions", {})
     assert play(study, "computer", Memorizer(), steps=1)["step"] == 1
 
@@ -220,7 +220,7 @@ def test_settings_that_answers_depend_on_stay(sessions):
     study = sessions(grammars=("concat",), datasets=("synth",))
     folder = study.database.file.parent
     for change in ({"datasets": ("eng",)}, {"seed": 1}, {"protocol": "published"}, {"worker_ids": "plain"}):
-        with pytest.raises(ConfigError, match=f"answers to another study: {next(iter(change))} is"):
+        with pytest.raises(ConfigError, match=f"answers of another study: {next(iter(change))} is"):
             make_database(replace(study.study, **change), folder)
     make_database(replace(study.study, participants=5, begin_minutes=1), folder).close()
 
@@ -279,9 +279,7 @@ def test_the_number_of_who_has_withdrawn_is_given_to_nobody(sessions):
 @pytest.mark.parametrize("other", [{"participants": 5}, {"pairs": 2}])
 def test_a_study_stays_of_its_kind(sessions, other):
     study, changed = sessions(chains=2, generations=3), with_texts(Study(name="study", **other))
-    with pytest.raises(
-        ConfigError, match=r"is a study with chains there, and a study (of codes|with pairs) now"
-    ):
+    with pytest.raises(ConfigError, match=r"a study with chains, not a study (of codes|with pairs)"):
         make_database(changed, study.database.file.parent)
 
 

@@ -71,7 +71,7 @@ def test_a_finished_collection_reads_no_corpus_and_writes_no_file(ecsuite, paths
     [
         (
             ["--plot", "folder"],
-            "--plot folder: a folder is of one corpus; .svg, .pdf or .png has scores of a collection\n",
+            "--plot folder: expected a file that ends with .svg, .pdf or .png for a collection, got a folder\n",
         ),
         (["--plot", "a.gif"], "a.gif: expected the name of a picture, ending in .svg, .pdf, .png"),
         (["--on", "there"], "--on there: expected here, local"),

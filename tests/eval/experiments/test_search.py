@@ -88,7 +88,7 @@ def test_the_plan_of_a_search_has_what_is_known_of_it(ecsuite, small):
         yaml.safe_dump({**small, "search": {**search, "trials": 5}, "seeds": 1, "score": []})
     )
     out = ecsuite("sweep", "study.yaml", "--plan", "--on", "local:2")[1]
-    assert "3 found in" in out and "with 2 places, by the time of the kept jobs" in out
+    assert "3 found in" in out and "with 2 places, by the time of the stored jobs" in out
 
 
 def test_a_point_of_a_sweep_is_not_computed_by_a_search(searched, small, tmp_path, monkeypatch):

@@ -291,4 +291,4 @@ def test_a_corpus_that_is_named_twice_is_scored_once(ecsuite, tmp_path):
     for again in ("one", "one/corpus.jsonl"):
         code, out, err = ecsuite("score", "one", again, "--metrics", "topsim", "--json")
         assert code == 0 and json.loads(out)["corpus"]["num_messages"] == 4
-        assert err == f"{again}: a corpus counts once\n"
+        assert err == f"{again}: given twice, scored once\n"

@@ -392,7 +392,7 @@ def test_rounds_that_are_new_to_the_first_run_alone_are_told(runs):
 def test_a_run_that_is_named_twice_is_no_stranger_to_itself(ecsuite, runs):
     folder = str(runs["society"].folder)
     code, out, err = ecsuite("cross-play", folder, f"{folder}/../society")
-    assert (code, out) == (2, "") and err.endswith("a run is no stranger to itself: expected each once\n")
+    assert (code, out) == (2, "") and err.endswith("given twice: expected each run once\n")
 
 
 def test_names_of_symbols():

@@ -132,7 +132,7 @@ def test_a_limit_of_cost_ends_the_run(tmp_path):
         json.loads(line)["prompt_tokens"] for line in (tmp_path / "answers.jsonl").read_text().splitlines()
     ]
     assert paid["cost"] == pytest.approx(sum(tokens) / 1000) and 5 <= paid["cost"] < 5 + max(tokens) / 1000
-    with pytest.raises(ConfigError, match="max_cost: expected prompt_price and answer_price"):
+    with pytest.raises(ConfigError, match="max_cost: needs prompt_price and answer_price"):
         load_experiment("naming", [*MODEL, prices[1]])
 
 

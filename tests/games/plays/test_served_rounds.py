@@ -80,7 +80,7 @@ def test_after_answers_that_are_none_a_run_goes_on_with_more_tries(tmp_path):
         server.answer = first_choices
         played([*settings[:-1], "play.participant.tries=3"], tmp_path / "run", resume=True)
         with pytest.raises(
-            ConfigError, match=r"asked 1 times; it says the same if .*: expected another prompt"
+            ConfigError, match=r"asked 1 times; its answer is deterministic: change the prompt"
         ):
             server.answer = lambda body: "no"
             played([*settings, "play.participant.backend.temperature=0"], tmp_path / "other")
@@ -282,7 +282,7 @@ def test_an_answer_that_can_not_be_written_leaves_the_others_whole(tmp_path):
     resource.setrlimit(resource.RLIMIT_FSIZE, (800, before[1]))
     try:
         with pytest.raises(
-            ConfigError, match=r"answers\.jsonl: can't be written: .*; the answers before are kept"
+            ConfigError, match=r"answers\.jsonl: can't be written: .*; earlier answers are stored"
         ):
             for number in range(9):
                 answers.add(
@@ -316,11 +316,11 @@ def test_the_plan_tells_the_calls_and_a_replay_asks_nobody(tmp_path):
     played(settings, tmp_path / "again", replay=tmp_path / "run")
     for file in (*FILES, "config.yaml"):
         assert (tmp_path / "again" / file).read_bytes() == (tmp_path / "run" / file).read_bytes()
-    with pytest.raises(ConfigError, match="an answer is not among those that were kept"):
+    with pytest.raises(ConfigError, match="an answer is not among the stored answers"):
         played([*settings, "training.seed=5"], tmp_path / "other", replay=tmp_path / "run")
     file, notes = tmp_path / "run" / "answers.jsonl", []
     file.write_bytes(file.read_bytes().replace(b'"draw": ', b'"draw": 1', 1))
-    with pytest.raises(ConfigError, match="an answer is not among those that were kept"):
+    with pytest.raises(ConfigError, match="an answer is not among the stored answers"):
         played(settings, tmp_path / "fourth", replay=tmp_path / "run", notes=notes)
     assert any(note.endswith("1 answers are damaged") for note in notes)
     with pytest.raises(ConfigError, match="no language model or person takes part in naming"):

@@ -126,7 +126,7 @@ def test_equal_rows_and_constant_columns_are_told(tmp_path):
         ("a.json", '[{"a": 1}, {"b": 1}]', r'row 1, column "b": expected a value, got nothing'),
         ("a.json", '[{"a": [1]}, {"a": "x"}]', "item 2, column a: expected a value like the first"),
         ("a.json", "[" * 100_000, "a.json: expected JSON, got nesting that is too deep"),
-        ("a.json", "[1", "a.json:1: expected JSON, got text that is none at column 3"),
+        ("a.json", "[1", "a.json:1: expected JSON, got other text at column 3"),
         ("a.parquet", "no", "can't be read as parquet"),
     ],
     ids=lambda value: repr(value)[:14].replace("\\", "/"),
@@ -362,7 +362,7 @@ def test_columns_of_objects_are_not_taken_for_those_of_messages(tmp_path):
 def test_few_objects_are_explained(tmp_path):
     rows = [("name", "size"), *((f"o{number}", number % 3) for number in range(20))]
     file = write(tmp_path / "a.csv", rows)
-    with pytest.raises(ReadingQuestion, match="which columns were meant: size, or more"):
+    with pytest.raises(ReadingQuestion, match="which columns are part of the meaning: size, or more"):
         make_world(load_experiment(str(file), SMALL))
     roles = {"world.columns": {"name": "kept"}}
     with pytest.raises(ConfigError, match=r"there are 3: .*kept: name .*; .*20 rows are 3 different objects"):
