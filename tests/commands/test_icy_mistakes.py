@@ -21,7 +21,7 @@ MISTAKES = {
     "icy --model lstm --protocol budget --cap 3": "--cap: not read by --protocol budget; read by exact, paper, end-",
     "icy --model lstm --protocol budget --early-stop": "--early-stop: not read by --protocol budget; read by exact, ",
     "icy --model lstm --protocol budget --save-corpora x": "--save-corpora: not read by --protocol budget; read by ex",
-    "icy --model lstm --role receiver --save-corpora x": "--save-corpora: expected senders, and none of them a hash",
+    "icy --model lstm --role receiver --save-corpora x": "--save-corpora: expected protocol exact or paper, sender",
     "icy --model lstm --grammar prem": "ecsuite icy: unknown grammar 'prem'; did you mean 'perm'?",
     "icy --model lstm --seeds 0": "--seeds 0: expected a number (10), a range (123-132) or a list (123,125)",
     "icy --model lstm --seeds abc": "--seeds abc: expected a number (10), a range (123-132) or a list (123,125)",

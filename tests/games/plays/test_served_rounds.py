@@ -355,7 +355,7 @@ def test_a_report_has_the_transcript_and_escapes_what_was_said(tmp_path):
     write_report([tmp_path / "run"], tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     said = str(methods([tmp_path / "run"]))
-    assert "Nobody is trained" in said and "are of scripted-1 (backend server, prompt of SHA-256" in said
+    assert "No agent is trained" in said and "come from scripted-1 (backend server, prompt of SHA-256" in said
     assert "Transcripts" in page and "&lt;b&gt;hi&lt;/b&gt;" in page and "<b>hi" not in page
     assert "language_model scripted-1" in page
 
