@@ -24,10 +24,10 @@ GAME = (
     "temperature 1.0, temperature decay 1.0, temperature min 0.1."
 )
 TRAINING = (
-    r"Training minimises the loss of the task. The optimiser is adam (Kingma & Ba 2015): learning rate 0.001. The "
+    "Training minimises the loss of the task. The optimiser is adam (Kingma & Ba 2015): learning rate 0.001. The "
     "schedule of the learning rate is constant (the same learning rate at every step). Training lasts at most 2 "
-    "epochs of 512 rounds, in batches of 64, that is 16 steps, in fp32. Agents are evaluated every 8 steps, and nothing stops "
-    "training before its end."
+    "epochs of 512 rounds, in batches of 64, that is 16 steps, in fp32. Agents are evaluated every 8 steps, and "
+    "nothing stops training before its end."
 )
 RUNS = (
     "It was trained once, with seed 1, which determines all random draws. Training ended after all epochs, at "
