@@ -77,7 +77,7 @@ def test_files_that_cannot_be_read(tmp_path):
         read_examples(str(tmp_path / "nowhere.txt"), several=False, num_values=4)
     with pytest.raises(ConfigError, match=r"examples.txt:1: not UTF-8: byte 0xff"):
         read(tmp_path, b"\xff\xfe1 2\n", "reconstruction")
-    with pytest.raises(ConfigError, match=r"examples.txt: empty file, expected a message a line"):
+    with pytest.raises(ConfigError, match=r"examples.txt: empty file, expected one message per line"):
         read(tmp_path, "", "reconstruction")
 
 
