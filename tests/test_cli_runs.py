@@ -72,7 +72,7 @@ def test_a_score_comes_with_pictures(ecsuite, tmp_path):
     assert out.splitlines()[-1] == "nothing to draw: the corpus has no concepts and is not in a run folder"
 
     code, out, err = ecsuite("score", "runs/disc_tiny", "--metrics", "cbm,topsim", "--plot", "one.svg")
-    assert (code, err) == (0, "") and "<!-- disc_tiny: scores of the language -->" in Path(
+    assert (code, err) == (0, "") and "<dc:title>disc_tiny: scores of the language" in Path(
         "one.svg"
     ).read_text()
     code, out, err = ecsuite(

@@ -17,7 +17,7 @@ from ecsuite.games.plays.notes import description
 from ecsuite.games.plays.population import make_population
 from ecsuite.parts.registry import Part, read_options
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.testing.games import of_all_lengths
+from ecsuite.testing.games import messages_of_all_lengths
 from ecsuite.testing.trial import Trial, play
 
 VOCAB, MAX_LEN, BATCH = 4, 5, 6000
@@ -65,7 +65,7 @@ def content(message):
 
 
 def test_deletion_of_all_leaves_the_empty_message():
-    of_ids = noise("deletion", probability=1.0)(of_all_lengths(channel(), 20), generator())
+    of_ids = noise("deletion", probability=1.0)(messages_of_all_lengths(channel(), 20), generator())
     assert (
         (of_ids.symbols[0] == EOS).all() and (of_ids.symbols[1:] == PAD).all() and (of_ids.length == 1).all()
     )
@@ -120,7 +120,7 @@ def test_erasure_keeps_ends_and_takes_symbols():
 @pytest.mark.parametrize("kind", KINDS)
 def test_relaxed_symbols_meet_the_same_as_ids(kind):
     """One-hot weights with certain ends become what the ids become, to the last symbol."""
-    said = of_all_lengths(channel(), 60)
+    said = messages_of_all_lengths(channel(), 60)
     options = {} if kind == "none" else {"probability": 0.5}
     of_ids = noise(kind, **options)(said, generator())
     weights = one_hot(said.symbols.clamp(min=EOS), VOCAB + 1).float()

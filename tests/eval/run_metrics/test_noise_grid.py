@@ -58,7 +58,7 @@ def test_words_of_values_may_be_erased_and_confused(ecsuite, folder):
         ("small", ["--noise", "erasur"], "unknown noise 'erasur'"),
         ("small", ["--noise", "none"], "none has no rate"),
         ("small", ["--noise", "deletion", "--rates", "0,1.2"], "expected shares from 0 to 1"),
-        ("small", ["--rates", "0.1"], "--rates: it is of --noise"),
+        ("small", ["--rates", "0.1"], "--rates: used with --noise only"),
         ("small", ["--noise", "deletion", "--intervene", "drop"], "expected one of these"),
     ],
 )

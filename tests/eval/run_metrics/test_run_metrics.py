@@ -407,7 +407,7 @@ def test_runs_of_different_games_do_not_play(runs):
             every_pairing([runs["trained"], runs[name]])
     with pytest.raises(ConfigError, match="task differs"):
         every_pairing([runs["society"], runs["reconstruction"]])
-    with pytest.raises(ConfigError, match="another end of messages"):
+    with pytest.raises(ConfigError, match="end of messages differs"):
         every_pairing([runs["society"], runs["quantized"]])
 
 
