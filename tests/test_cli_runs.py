@@ -78,7 +78,7 @@ def test_a_score_comes_with_pictures(ecsuite, tmp_path):
     code, out, err = ecsuite(
         "score", "runs/disc_tiny", "plain.jsonl", "--metrics", "has", "--plot", "two.svg"
     )
-    assert code == 0 and "<!-- disc_tiny and plain -->" in Path("two.svg").read_text()
+    assert code == 0 and "<dc:title>disc_tiny and plain" in Path("two.svg").read_text()
 
 
 def test_rounds_are_shown(ecsuite):
