@@ -70,7 +70,10 @@ class TimeLeft:
 
 
 def duration_text(seconds: float) -> str:
-    """Format a duration, rounded like an estimate: `10 s`, `3 min`, `2.5 h`."""
+    """Format a duration, rounded like an estimate: `10 s`, `3 min`, `2 h 30 min`, `26 h`."""
     if seconds < 55:
         return f"{max(5, round(seconds / 5) * 5)} s"
-    return f"{max(1, round(seconds / 60))} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    if seconds < 5400:
+        return f"{max(1, round(seconds / 60))} min"
+    hours, minutes = divmod(round(seconds / 300) * 5, 60)
+    return f"{hours} h {minutes} min" if minutes and hours < 10 else f"{round(seconds / 3600)} h"

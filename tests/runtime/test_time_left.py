@@ -6,7 +6,7 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.plays.rounds import Rounds
 from ecsuite.games.training import trainer as train_state
 from ecsuite.games.training.train import train
-from ecsuite.runtime.time_left import TimeLeft
+from ecsuite.runtime.time_left import TimeLeft, duration_text
 
 
 def guesses(seconds_of_steps, first=0):
@@ -100,3 +100,9 @@ def test_how_to_end_a_long_training_is_said_once_its_time_is_known(tmp_path, mon
     train(experiment, tmp_path / "run", device="cpu", progress=lambda *_: None, note=notes.append)
     found = [note for note in notes if "left at this speed" in note]
     assert len(found) == 1 and found[0].startswith("about ")
+
+
+def test_durations_are_hours_and_minutes():
+    seconds = (3, 40, 170, 5399, 5400, 7200, 8280, 9 * 3600 + 3540, 36000, 2160000)
+    texts = ["5 s", "40 s", "3 min", "90 min", "1 h 30 min", "2 h", "2 h 20 min", "10 h", "10 h", "600 h"]
+    assert list(map(duration_text, seconds)) == texts
