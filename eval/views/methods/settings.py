@@ -109,7 +109,10 @@ def config_facts(
         "mode": value_text([MODES.get(mode, mode) for mode in values_of(evaluation, "mode")]),
         "window": value_text(values_of(plays, "window")) if evaluation else None,
         "chance": [
-            {"measure": name.replace("_", " "), "levels": value_text(levels)}
+            {
+                "measure": name.replace("_", " "),
+                "levels": value_text(map(_rounded, levels)),
+            }
             for name, levels in (chance or {}).items()
             if evaluation
         ],
@@ -119,6 +122,11 @@ def config_facts(
         facts["generations"] = options_text(generations)
     facts |= _agent_facts(configs, "sender", SENDERS) | _agent_facts(configs, "receiver", RECEIVERS)
     return facts | (_training_facts(training, endings) if training else {})
+
+
+def _rounded(level: Any) -> Any:
+    """Round a number to three digits; metadata may hold anything."""
+    return float(f"{level:.3g}") if isinstance(level, float) else level
 
 
 def _agent_facts(configs: Sequence[Tree], role: str, registry: Registry) -> dict[str, Any]:

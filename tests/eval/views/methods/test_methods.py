@@ -9,6 +9,7 @@ from shutil import which
 import pytest
 
 import ecsuite as ec
+from ecsuite.eval.views.methods.settings import config_facts
 from ecsuite.files.checksums import sealed
 from ecsuite.runtime.errors import ConfigError
 
@@ -252,3 +253,8 @@ def test_games_that_are_played_are_not_said_to_be_trained(small_files):
     assert "It was played once, with seed 4" in text and "It was trained once, with seed 1" in text
     one, other = told.to_json()["paragraphs"]["game"].split("\n\n")
     assert "trained on the game game" in one and "played the game naming" in other
+
+
+def test_a_chance_level_has_three_digits():
+    facts = config_facts([{"evaluation": {"num_valid": 9}}], chance={"accuracy": [1 / 216, "unknown"]})
+    assert facts["chance"] == [{"measure": "accuracy", "levels": "0.00463 or unknown"}]
