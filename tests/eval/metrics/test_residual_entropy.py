@@ -213,7 +213,7 @@ def test_draws_of_longer_messages_are_greedy(monkeypatch):
 @pytest.mark.slow
 def test_of_many_rows_some_are_drawn(monkeypatch, all_draws):
     monkeypatch.setattr(module, "MAX_ROWS_RESAMPLED", 100)
-    messages, meanings = noisy_language(400, 3)
+    messages, meanings = noisy_language(400, 3, num_values=4)  # intervals need ten meanings
     _, some = scores(messages, meanings)
     monkeypatch.setattr(module, "MAX_ROWS_RESAMPLED", 200)
     _, all_attributes = scores(messages, meanings)
