@@ -128,7 +128,7 @@ def _origin_of_runs(metadata: Sequence[Mapping[str, Any]]) -> Origin:
 def _methods(place: Path) -> Methods | None:
     try:
         return methods([place])
-    except ConfigError:  # of sources that say nothing of how they were made; others were refused before
+    except ConfigError:  # sources without provenance; other errors were raised before
         return None
 
 
@@ -137,7 +137,7 @@ def _what(sources: Sequence[Source], num_corpora: int, grammars: Sequence[str], 
     games = ", ".join(dict.fromkeys(str(run.game) for run in runs if run.game))
     if runs and has_rounds:
         number = (
-            "What agents said in rounds"
+            "Messages of agents in rounds"
             if len(runs) == 1
             else f"{len(runs)} runs in which agents played rounds"
         )
@@ -145,7 +145,7 @@ def _what(sources: Sequence[Source], num_corpora: int, grammars: Sequence[str], 
     if len(runs) == 1:
         return f"A language that agents invented in the game {games}, with the agents' weights and scores"
     if runs:
-        return f"{len(runs)} trainings of agents that invent languages ({games}), with languages and scores"
+        return f"{len(runs)} runs in which agents invented languages ({games}), with languages and scores"
     if grammars and num_corpora == 1:
         return f"A corpus of the artificial grammar {grammars[0]}"
     if num_corpora:
@@ -186,47 +186,47 @@ GENERATED_BY = {
     "grammar": "an artificial grammar",
 }
 """Source of the messages by kind of speaker, if no person made them."""
-UNKNOWN = "Not stated by whoever published it."
+UNKNOWN = "Not stated by the publisher."
 
 _COLLECTION = {
-    "game": "Agents invented the messages while they were trained on a game; no person wrote or read them for it.",
-    "rounds": "Agents played rounds with each other, without being trained in them: scripts, trained networks or "
-    "language models, which the card names; no person wrote the messages.",
+    "game": "Agents invented the messages while they were trained on a game; no person wrote or read messages.",
+    "rounds": "Agents (scripts, trained networks or language models, named in the card) played rounds with each other "
+    "without further training; no person wrote messages.",
     "people": "People took part: they learned a language, or played with each other or with agents, and wrote.",
     "grammar": "A program wrote the messages by the rules of an artificial grammar; no person wrote them.",
     "other": UNKNOWN,
 }
 _BIASES = {
-    "game": "The messages reflect the game, the agents' networks and the seeds, which the card names.",
-    "rounds": "The messages reflect the rules, models and prompts of the agents; a language model may have read of "
-    "such games before.",
-    "people": "The messages reflect the people who took part, of whom nothing is stated, and those whom they met.",
-    "grammar": "The messages follow the rules of the grammar alone.",
+    "game": "The messages depend on the game, the agents' networks and the seeds, which the card names.",
+    "rounds": "The messages depend on the rules, models and prompts of the agents; the training data of a language "
+    "model may contain texts about such games.",
+    "people": "The messages depend on the participants, about whom nothing is stated, and on their partners.",
+    "grammar": "The messages depend only on the rules of the grammar.",
     "other": UNKNOWN,
 }
 _LIMITATIONS = {
-    "game": "It is no natural language: symbols are numbers without a sound or a meaning of their own. Few seeds say "
-    "little of a game; the intervals are over messages, not over seeds, unless the card says so.",
-    "rounds": "Few runs say little of a play; a language model may not say the same again: what repeats is the run, "
-    "from the answers that were kept.",
-    "people": "How the people were chosen is not stated, so that nothing follows for others.",
-    "grammar": "It is no natural language, and it has no more structure than its grammar.",
-    "other": "How the messages were chosen is not stated, so that nothing follows for others.",
+    "game": "This is no natural language: symbols are numbers without sounds or predefined meanings. A few seeds are "
+    "weak evidence about a game; intervals are over messages, not over seeds, unless the card says otherwise.",
+    "rounds": "A few runs are weak evidence about a play. A language model may give other answers when it is queried "
+    "again; the run can be repeated exactly from its stored answers.",
+    "people": "The selection of participants is not stated, so that results do not generalise to other people.",
+    "grammar": "This is no natural language, and it has no more structure than its grammar.",
+    "other": "The selection of messages is not stated, so that results do not generalise to other messages.",
 }
 _PERSONAL = {
-    "game": "None in the messages. The objects that they are about are those of the game.",
-    "rounds": "None of people who took part: there were none. Nobody has read what language models wrote.",
-    "people": "People wrote messages, and their answers are among the files. What they agreed to is not stated.",
+    "game": "None in the messages, whose meanings are the objects of the game.",
+    "rounds": "None of participants, since no people took part. Nobody has read the texts of language models.",
+    "people": "The files contain messages and answers of people. Their informed consent is not described.",
     "grammar": "None.",
-    "other": "Not stated: whoever uses it has to find out.",
+    "other": "Not stated: check the files before you use them.",
 }
-_USES = "Research on how languages emerge, and on metrics of them; comparison with other systems by equal signatures."
-_IMPACT = "None that is known: nobody speaks the language."
-_MAINTENANCE = "Every version stays as a commit of the repository: cite the commit."
+_USES = "Research on the emergence of languages and on metrics; comparison with other systems by equal signatures."
+_IMPACT = "None known: nobody speaks the language."
+_MAINTENANCE = "Every version remains available as a commit of the repository: cite the commit."
 
 
 def statements_of(summary: Summary, given: Mapping[str, str]) -> dict[str, str]:
-    """The statements by the names of `FIELDS`, in their order; given statements precede generated ones.
+    """Make the statements by the names of `FIELDS`, in their order; given statements replace generated ones.
 
     Args:
         summary: Summary of the source.
@@ -237,7 +237,9 @@ def statements_of(summary: Summary, given: Mapping[str, str]) -> dict[str, str]:
     if summary.own_data:
         files = ", ".join(summary.own_data)
         personal = "None in the messages." if origin == "game" else personal
-        personal += f" What is in the authors' data that they are about ({files}) is not stated."
+        personal += (
+            f" Personal information in the authors' data ({files}), which they describe, is not stated."
+        )
     said = {
         "collection": _COLLECTION[origin],
         "collection_type": "Others" if origin == "other" else "Experiments",
@@ -413,11 +415,11 @@ def _failed(runs: Sequence[Source]) -> list[str]:
     if len(runs) < 2:
         return []
     failed = failed_runs(runs)
-    told = f"{len(runs) - len(failed)} of {len(runs)} runs ended as their settings say."
+    completed = f"{len(runs) - len(failed)} of {len(runs)} runs were completed."
     if not failed:
-        return ["## Failed seeds", f"{told} None failed."]
+        return ["## Failed seeds", completed]
     return [
         "## Failed seeds",
-        f"{told} These did not, and are in no mean:",
+        f"{completed} These runs failed or were stopped, and are in no mean:",
         failed_runs_table(runs).markdown().strip(),
     ]

@@ -282,7 +282,7 @@ class _Running:
         with self.executor.folder.putting([job.digest for job in ready]) as elsewhere:
             for holder in {elsewhere[job.digest] for job in ready if job.digest in elsewhere}:
                 self.store.note(
-                    f"{self.store.folder}: {holder}, computes jobs of it too: each is computed by one of both"
+                    f"{self.store.folder}: {holder}, also computes jobs of this folder; each job is computed only once"
                 )
             free = [job for job in beside_others or ready[:1] if job.digest not in elsewhere]
             groups = self.divide(free, num_free)

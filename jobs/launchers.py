@@ -168,8 +168,8 @@ class Workers:
         self.is_left = True
         try:
             self.store.note(
-                f"{len(left)} groups of jobs are left to their workers; the same command takes their results; Ctrl-C "
-                "again now takes back what has not begun"
+                f"{len(left)} groups of jobs continue in their workers; run the same command to get their results; "
+                "Ctrl-C again now cancels groups that have not begun"
             )
             time.sleep(SECONDS_TO_CANCEL)
         except KeyboardInterrupt:
@@ -178,7 +178,7 @@ class Workers:
             taken = [group for group in self.groups.values() if group.worker]
             how = self.launcher.cancel(taken)
             self.store.note(
-                f"{len(left) - len(taken)} taken back{f'; to end the others: {how}' if how else ''}"
+                f"{len(left) - len(taken)} groups cancelled{f'; to end the others: {how}' if how else ''}"
             )
         for group in list(self.groups.values()):
             del self.groups[group.number]
@@ -295,13 +295,13 @@ class Users(Launcher):
             return
         self.last_check = time.monotonic()
         for group in (group for group in groups if group.worker):
-            was_missed, has_told = bool(self.misses[group.name]), group.place > self.places[group.name]
+            was_missed, has_reported = bool(self.misses[group.name]), group.place > self.places[group.name]
             is_held, self.places[group.name] = self.folder.is_held(group.name), group.place
-            self.misses[group.name] = 0 if is_held or has_told else self.misses[group.name] + 1
-            if was_missed and has_told and not is_held:
+            self.misses[group.name] = 0 if is_held or has_reported else self.misses[group.name] + 1
+            if was_missed and has_reported and not is_held:
                 self.folder.store.note(
-                    f"{self.folder.folder}: locks do not reach other machines here: a worker that is killed is missed "
-                    "only when it has told nothing for long"
+                    f"{self.folder.folder}: this file system has no locks between machines: a killed worker is "
+                    "detected only after a long time without reports"
                 )
             is_here = group.worker.endswith(f" on {socket.gethostname()}")
             if self.misses[group.name] >= (NUM_MISSES if is_here else NUM_MISSES_ELSEWHERE):

@@ -171,9 +171,9 @@ def test_what_keeps_steps_from_being_graphs_is_said(tmp_path, monkeypatch):
         recording, "captured", lambda function, inputs, *_, **__: (function(*inputs), "it waits")
     )
     play("disc_tiny", folder=tmp_path / "run", note=notes.append)
-    assert [each for each in notes if "kernels" in each] == [
-        "kernels are started one by one, which takes longer: own code may look at values",
-        "kernels are started one by one, which takes longer: it waits",
+    assert [each for each in notes if "CUDA graphs" in each] == [
+        "steps are not recorded as CUDA graphs, which is slower: users' code may depend on values of tensors",
+        "steps are not recorded as CUDA graphs, which is slower: it waits",
     ]
 
 

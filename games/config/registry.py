@@ -7,19 +7,19 @@ PLAYS = Registry(
     parts={
         "signalling": (
             "ecsuite.games.plays.signalling:Signalling",
-            "speakers say what they see, listeners answer, and both learn",
+            "senders describe objects, receivers answer, and both learn",
         ),
         "naming": (
             "ecsuite.games.plays.naming:NamingGame",
-            "agents that meet agree on names, or do not; nobody is trained (Steels 1995; Baronchelli et al. 2006)",
+            "agents agree on names by repeated meetings, without training (Steels 1995; Baronchelli et al. 2006)",
         ),
         "talk": (
             "ecsuite.games.plays.talk:Talk",
-            "agents who remember talk about things: learn-then-talk, repeated reference, chains; nobody is trained",
+            "agents with memory, without training: learn-then-talk, repeated reference, transmission chains",
         ),
         "naming_acceptance": (
             "ecsuite.games.plays.acceptance:NamingByAcceptance",
-            "agents accept signs by how probable these make what they see; nobody is rewarded (Taniguchi et al. 2022)",
+            "agents accept signs by a Metropolis-Hastings rule, without rewards (Taniguchi et al. 2022)",
         ),
         "evolution": (
             "ecsuite.games.plays.evolution:Evolution",
@@ -27,7 +27,7 @@ PLAYS = Registry(
         ),
         "acting": (
             "ecsuite.games.plays.acting:Acting",
-            "agents act and speak in a world with steps, and learn",
+            "agents act and speak in an environment with time steps, and learn",
         ),
     },
     base="ecsuite.games.plays.play:Play",
@@ -42,27 +42,27 @@ PARTICIPANTS = Registry(
         ),
         "committed": (
             "ecsuite.games.participants.scripted:Committed",
-            "says one name whatever happens (Xie et al. 2011)",
+            "always says the same name (Xie et al. 2011)",
         ),
         "win_stay": (
             "ecsuite.games.participants.scripted:WinStay",
-            "the same name after a success, another one after a failure (Nowak & Sigmund 1993)",
+            "win-stay, lose-shift: a new name after a failure (Nowak & Sigmund 1993)",
         ),
         "bayesian": (
             "ecsuite.games.participants.scripted:Bayesian",
-            "infers how often each name is said (Reali & Griffiths 2009)",
+            "infers the frequency of each name (Reali & Griffiths 2009)",
         ),
         "roth_erev": (
             "ecsuite.games.participants.scripted:RothErev",
-            "urns of messages and of things, to which a success adds a ball (Roth & Erev 1995)",
+            "urns of messages and of meanings, to which a success adds a ball (Roth & Erev 1995)",
         ),
         "replicator": (
             "ecsuite.games.participants.scripted:Replicator",
-            "probabilities that grow with success, as replicator dynamics in expectation (Börgers & Sarin 1997)",
+            "probabilities that grow with success, in expectation by replicator dynamics (Börgers & Sarin 1997)",
         ),
         "exemplars": (
             "ecsuite.games.participants.exemplars:Exemplars",
-            "knows messages of things by heart, and listens for the nearest one",
+            "memorises messages of meanings, and interprets a message by its nearest neighbour",
         ),
         "phrasebook": (
             "ecsuite.games.participants.scripted:PhrasebookParticipant",
@@ -70,11 +70,11 @@ PARTICIPANTS = Registry(
         ),
         "trained": (
             "ecsuite.games.runs.run:Trained",
-            "trained networks: the sender and the receiver of a run",
+            "the trained sender and receiver of a run",
         ),
         "language_model": (
             "ecsuite.games.participants.language_model:LanguageModelParticipant",
-            "a language model, by a prompt that is a file; or a person, who reads it",
+            "a language model, queried with a prompt file; or a person, who reads the prompt",
         ),
     },
     base="ecsuite.games.participants.participant:Participant",
@@ -89,27 +89,27 @@ ENVIRONMENTS = Registry(
         ),
         "reference": (
             "ecsuite.games.environments.landmarks:Reference",
-            "two agents that move in a plane, and know each other's goals (mpe2; Lowe et al. 2017)",
+            "two agents move in a plane, and each knows the other's goal (mpe2; Lowe et al. 2017)",
         ),
         "riddle": (
             "ecsuite.games.environments.riddle:Riddle",
-            "prisoners who are to find out when all were in a room (Foerster et al. 2016)",
+            "the switch riddle: prisoners find out when all have been in a room (Foerster et al. 2016)",
         ),
         "guided_grid": (
             "ecsuite.games.environments.guided_grid:GuidedGrid",
-            "a guide sees a grid, in which a walker who sees nothing is to find a goal",
+            "a guide sees a grid, and directs a walker, who sees nothing, to a goal",
         ),
         "task_and_talk": (
             "ecsuite.games.environments.task_and_talk:TaskAndTalk",
-            "a dialogue in which an asker is to find out attributes of an object (Kottur et al. 2017)",
+            "a dialogue in which an asker finds out attributes of an object (Kottur et al. 2017)",
         ),
         "guess_who": (
             "ecsuite.games.environments.guess_who:GuessWho",
-            "a dialogue in which an asker, or both, find out which of some objects the other one sees",
+            "a dialogue in which one or both agents find out which candidate is the target of the other agent",
         ),
         "feedback": (
             "ecsuite.games.environments.guess_who:Feedback",
-            "a dialogue in which the one who is to find an object says something back in between",
+            "a reference game in which the listener sends feedback before the speaker's next message",
         ),
     },
     base="ecsuite.games.environments.environment:Environment",
@@ -120,7 +120,7 @@ ACTORS = Registry(
     parts={
         "recurrent": (
             "ecsuite.games.environments.agents:RecurrentAgents",
-            "recurrent agents with a head for actions and one for messages",
+            "recurrent agents with one head for actions and one for messages",
         ),
     },
     base="ecsuite.games.environments.agents:ActingAgents",
@@ -143,7 +143,7 @@ LEARNERS = Registry(
         ),
         "answers": (
             "ecsuite.games.environments.answers:Answers",
-            "right answers by cross-entropy, and messages by how likely these became",
+            "answers trained by cross-entropy, messages by policy gradient on the answers' log-probabilities",
         ),
     },
     base="ecsuite.games.environments.learners:Learner",
@@ -162,7 +162,7 @@ WORLDS = Registry(
         ),
         "letter_strings": (
             "ecsuite.games.worlds.attributes:LetterStringsWorld",
-            "strings a^m b^n, as in EGG's game of summation; half of them with m = n",
+            "strings a^m b^n, half of them with m = n, as in EGG's game summation",
         ),
         "text": (
             "ecsuite.games.worlds.text_files:TextWorld",
@@ -170,15 +170,15 @@ WORLDS = Registry(
         ),
         "objects": (
             "ecsuite.games.worlds.tables:OwnObjectsWorld",
-            "objects of your own table (CSV, TSV, JSON, Parquet, npz), a row an object, a column an attribute",
+            "objects from a table of yours (CSV, TSV, JSON, Parquet, npz), one object a row, one attribute a column",
         ),
         "images": (
             "ecsuite.games.worlds.images:ImagesWorld",
-            "your own images, of a folder or a data set of Hugging Face, as pixels",
+            "pixels of images from a folder of yours, or from a data set of Hugging Face",
         ),
         "image_features": (
             "ecsuite.games.worlds.images:ImageFeaturesWorld",
-            "your own images as the features of an encoder that is not trained",
+            "features of your images, computed by a frozen encoder",
         ),
         "digits": (
             "ecsuite.games.worlds.listed:DigitsWorld",
@@ -186,11 +186,11 @@ WORLDS = Registry(
         ),
         "space": (
             "ecsuite.games.worlds.listed:SpaceWorld",
-            "meanings of a semantic space, as often as they are needed: colours, or a table of your own",
+            "meanings of a semantic space with their need probabilities: colours, or a table of yours",
         ),
         "events": (
             "ecsuite.games.worlds.listed:EventsWorld",
-            "who does what to whom: events of an agent, a patient and an action (Lian et al. 2023)",
+            "events of an agent, a patient and an action (Lian et al. 2023)",
         ),
         "thing": (
             "ecsuite.games.worlds.rules:ThingWorld",
@@ -221,7 +221,7 @@ TASKS = Registry(
         ),
         "in_batch": (
             "ecsuite.games.tasks.tasks:InBatch",
-            "identify the sender's object among those of the whole batch (NT-Xent; Dessì et al. 2021)",
+            "identify the sender's object among all objects of the batch (NT-Xent; Dessì et al. 2021)",
         ),
         "reconstruction": (
             "ecsuite.games.tasks.tasks:Reconstruction",
@@ -229,7 +229,7 @@ TASKS = Registry(
         ),
         "autoencoding": (
             "ecsuite.games.tasks.tasks:Autoencoding",
-            "rebuild every pixel or feature of the sender's object",
+            "reconstruct every pixel or feature of the sender's object",
         ),
         "concept": (
             "ecsuite.games.tasks.tasks:Concept",
@@ -281,24 +281,24 @@ CHANNELS = Registry(
 NOISES = Registry(
     word="noise",
     parts={
-        "none": ("ecsuite.games.channels.noise:NoNoise", "the receiver gets what was said"),
+        "none": ("ecsuite.games.channels.noise:NoNoise", "the receiver gets the sender's message"),
         "erasure": (
             "ecsuite.games.channels.noise:Erasure",
-            "some symbols do not arrive; the receiver knows that there was one",
+            "some symbols are replaced by a mark of an erased symbol",
         ),
         "confusion": (
             "ecsuite.games.channels.noise:Confusion",
-            "some symbols become another one, all others equally likely (the symmetric channel)",
+            "some symbols are replaced by another symbol, drawn uniformly (the symmetric channel)",
         ),
         "deletion": (
             "ecsuite.games.channels.noise:Deletion",
-            "some symbols get lost, and the others move up",
+            "some symbols are deleted, and later symbols move forward",
         ),
         "insertion": (
             "ecsuite.games.channels.noise:Insertion",
-            "before some symbols comes one more; what has no room is lost",
+            "random symbols are inserted; symbols beyond the maximum length are cut off",
         ),
-        "several": ("ecsuite.games.channels.noise:Several", "several kinds of noise, one after the other"),
+        "several": ("ecsuite.games.channels.noise:Several", "several kinds of noise, applied in order"),
     },
     base="ecsuite.games.channels.noise:MessageNoise",
     of_lists="several",
@@ -310,11 +310,11 @@ LOSSES = Registry(
         "task": ("ecsuite.games.tasks.losses:TaskLoss", "the task's loss, and a cost per symbol"),
         "reward": (
             "ecsuite.games.tasks.losses:RewardLoss",
-            "the receiver's answer is sampled and rewarded, and it learns by REINFORCE, too (Williams 1992)",
+            "the receiver's answers are sampled, and the reward trains both agents by REINFORCE (Williams 1992)",
         ),
         "elbo": (
             "ecsuite.games.tasks.losses:ElboLoss",
-            "the task's loss, and how far messages are from a prior (beta-VAE; Ueda & Taniguchi 2024)",
+            "the task's loss, and the divergence of messages from a prior (beta-VAE; Ueda & Taniguchi 2024)",
         ),
     },
     base="ecsuite.games.tasks.losses:Loss",
@@ -329,7 +329,7 @@ REWARDS = Registry(
         ),
         "share": (
             "ecsuite.games.tasks.losses:ShareCorrect",
-            "the share of attributes, or of a concept's candidates, that are right",
+            "the share of attributes, or of a concept's candidates, answered correctly",
         ),
     },
     base="builtins:object",
@@ -346,7 +346,7 @@ OPTIMIZERS = Registry(
         ),
         "sgd": (
             "ecsuite.games.engine.optimizers:SGD",
-            "stochastic gradient descent, with momentum if asked for",
+            "stochastic gradient descent, optionally with momentum",
         ),
         "adagrad": ("ecsuite.games.engine.optimizers:Adagrad", "Adagrad (Duchi et al. 2011)"),
     },
@@ -360,15 +360,15 @@ SCHEDULES = Registry(
         "constant": ("ecsuite.games.engine.optimizers:Constant", "the same learning rate at every step"),
         "linear": (
             "ecsuite.games.engine.optimizers:LinearDecay",
-            "the learning rate decreases to 0 at the same rate",
+            "the learning rate decreases linearly to 0",
         ),
         "cosine": (
             "ecsuite.games.engine.optimizers:Cosine",
-            "the learning rate follows half a cosine, after a rise if asked for (Loshchilov & Hutter 2017)",
+            "the learning rate follows half a cosine, optionally after a warm-up (Loshchilov & Hutter 2017)",
         ),
         "steps": (
             "ecsuite.games.engine.optimizers:StepDecay",
-            "the learning rate is multiplied every so many epochs",
+            "the learning rate is multiplied by a factor after every given number of epochs",
         ),
     },
     base="builtins:object",
@@ -386,7 +386,7 @@ MEETINGS = Registry(
         ),
         "groups": (
             "ecsuite.games.players.schedule:Groups",
-            "groups that meet among themselves, and seldom or never across",
+            "groups whose members meet each other, and seldom or never members of other groups",
         ),
         "list": ("ecsuite.games.players.schedule:ListedPairs", "the pairs of a list, with weights"),
         "file": (
@@ -395,7 +395,7 @@ MEETINGS = Registry(
         ),
         "phases": (
             "ecsuite.games.players.schedule:Phases",
-            "one kind of meetings after the other, by epochs: apart, over bridges, together",
+            "several kinds of meetings in order, each for a number of epochs: apart, over bridges, together",
         ),
     },
     base="builtins:object",
@@ -408,15 +408,15 @@ REASONINGS = Registry(
     parts={
         "literal": (
             "ecsuite.games.players.reasoning:LiteralListener",
-            "a message means what the receiver's network makes of it",
+            "the receiver's network alone interprets a message",
         ),
         "rsa": (
             "ecsuite.games.players.reasoning:RationalSpeechActs",
-            "the receiver asks what else the sender might have said (Frank & Goodman 2012)",
+            "the receiver considers the sender's alternative messages (Frank & Goodman 2012)",
         ),
         "obverter": (
             "ecsuite.games.players.reasoning:Obverter",
-            "the sender says what its own receiver understands best (Choi et al. 2018), or the S1 of rsa",
+            "the sender chooses the message its own receiver understands best (Choi et al. 2018), or is the S1 of rsa",
         ),
     },
     base="ecsuite.games.players.reasoning:Reasoning",
@@ -425,7 +425,10 @@ REASONINGS = Registry(
 LOGGERS = Registry(
     word="logger",
     parts={
-        "csv": ("ecsuite.games.training.loggers:CsvLogger", "log.csv in the run folder, a row an evaluation"),
+        "csv": (
+            "ecsuite.games.training.loggers:CsvLogger",
+            "log.csv in the run folder, with one row per evaluation",
+        ),
         "tensorboard": (
             "ecsuite.games.training.loggers:TensorboardLogger",
             "event files for TensorBoard in the run folder",
@@ -436,7 +439,7 @@ LOGGERS = Registry(
         ),
         "trackio": (
             "ecsuite.games.training.loggers:TrackioLogger",
-            "a run of Trackio on this machine, drawn by `trackio show`",
+            "a run of Trackio on this machine, plotted by `trackio show`",
         ),
         "mlflow": ("ecsuite.games.training.loggers:MlflowLogger", "a run of MLflow, with its settings"),
     },

@@ -1,4 +1,4 @@
-"""Participants that follow a rule: what a play does with them is known, which is what it is held against."""
+"""Participants that follow a rule, as baselines and for plays with a known outcome."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -15,23 +15,23 @@ from ecsuite.parts.config import Positive, Share
 from ecsuite.runtime.errors import ConfigError, shown
 
 NEW_LENGTH = 12
-"""Symbols of a name that is invented, where as many are allowed: so many that no two agents invent the same one."""
+"""Maximum length of an invented name, in symbols; long enough that two agents never invent the same name."""
 
 
 def invented(allowed: Allowed, rng: np.random.Generator) -> str:
-    """A name of the pool, or a new one."""
+    """Draw a name from the pool, or invent one if names are open."""
     return allowed.drawn(rng, min(allowed.max_len, NEW_LENGTH))
 
 
-def _refuse(setting: Setting, option: str, allowed: Allowed, name: str) -> NoReturn:
+def _reject(setting: Setting, option: str, allowed: Allowed, name: str) -> NoReturn:
     raise ConfigError(f"{setting.place}.{option}: expected {allowed.sentence():.100}, got {shown(name)}")
 
 
 class Collapsing(Participant):
     """The minimal naming game (Baronchelli et al. 2006, arXiv physics/0509075, section 2).
 
-    An agent has an inventory of names for each thing. It says one of them at random, or invents one. After a success
-    both forget all other names; after a failure the hearer adds the name.
+    An agent has an inventory of names for each meaning. As speaker it draws one of them, or invents one. After a
+    success both agents forget all other names; after a failure the listener adds the name.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +39,7 @@ class Collapsing(Participant):
         """Options of the inventories."""
 
         begins_with: str = ""
-        """The name that every agent has for each thing at the beginning; empty: none."""
+        """Initial name of every agent for each meaning; empty: none."""
 
     def __init__(self, options: Options, *, setting: Setting) -> None:
         super().__init__(options, setting=setting)
@@ -53,7 +53,7 @@ class Collapsing(Participant):
         return known[thing]
 
     def answer(self, ask: Ask, rng: np.random.Generator) -> str:
-        """A name of the inventory; the first one is invented."""
+        """Draw a name from the inventory, or invent one if it is empty."""
         known = self._names(ask.agent, ask.thing)
         return known[int(rng.integers(len(known)))] if known else invented(ask.allowed, rng)
 
@@ -62,7 +62,7 @@ class Collapsing(Participant):
         return name in self._names(agent, thing)
 
     def learn(self, agent: int, played: Round) -> None:
-        """Collapse after a success; after a failure add the names that were said, the speaker what it invented."""
+        """After a success, keep only this name; after a failure, add the names of the round."""
         known = self._names(agent, played.thing)
         if played.success:
             known[:] = [played.message]
@@ -74,17 +74,17 @@ class Collapsing(Participant):
         self._known.pop(agent, None)
 
     def require(self, allowed: Allowed) -> None:
-        """Refuse a first name that can't be said."""
+        """Raise `ConfigError` if the initial name is not an allowed message."""
         if self._first and not allowed.allows(self._first[0]):
-            _refuse(self.setting, "begins_with", allowed, self._first[0])
+            _reject(self.setting, "begins_with", allowed, self._first[0])
 
     def names(self, agent: int, thing: int) -> Sequence[str]:
-        """The inventory."""
+        """Return the inventory."""
         return self._names(agent, thing)
 
 
 class Committed(Participant):
-    """Says one name whatever happens (Xie et al. 2011, arXiv 1102.3931)."""
+    """Agent that always says the same name (Xie et al. 2011, arXiv 1102.3931)."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
@@ -99,12 +99,12 @@ class Committed(Participant):
             raise ConfigError(f"{setting.place}.name: expected the name that committed agents say")
 
     def require(self, allowed: Allowed) -> None:
-        """Refuse a name that can't be said."""
+        """Raise `ConfigError` if the name is not an allowed message."""
         if not allowed.allows(self.options.name):
-            _refuse(self.setting, "name", allowed, self.options.name)
+            _reject(self.setting, "name", allowed, self.options.name)
 
     def answer(self, ask: Ask, rng: np.random.Generator) -> str:
-        """The name."""
+        """Return the name."""
         return str(self.options.name)
 
     def recognises(self, agent: int, thing: int, name: str) -> bool:
@@ -112,14 +112,14 @@ class Committed(Participant):
         return bool(name == self.options.name)
 
     def names(self, agent: int, thing: int) -> Sequence[str]:
-        """The name."""
+        """Return the name."""
         return (self.options.name,)
 
 
 class WinStay(Participant):
-    """Win-stay, lose-shift (Nowak & Sigmund 1993): the same name after a success, and after a failure another one.
+    """Win-stay, lose-shift (Nowak & Sigmund 1993): the same name after a success, another name after a failure.
 
-    The other one is drawn from the pool or, where names are open, from those that the agent has heard.
+    The other name is drawn from the pool or, if names are open, from the names that the agent has heard.
     """
 
     def __init__(self, options: Any, *, setting: Setting) -> None:
@@ -128,7 +128,7 @@ class WinStay(Participant):
         self._heard: dict[int, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
 
     def answer(self, ask: Ask, rng: np.random.Generator) -> str:
-        """The last name after a success, else another one."""
+        """Return the last name after a success, else another name."""
         last, won = self._last[ask.agent].get(ask.thing, ("", False))
         if won:
             return last
@@ -136,7 +136,7 @@ class WinStay(Participant):
         return others[int(rng.integers(len(others)))] if others else last or invented(ask.allowed, rng)
 
     def learn(self, agent: int, played: Round) -> None:
-        """Remember what it said itself, and whether that was understood."""
+        """Store the agent's last name, and whether it was understood."""
         own, heard = played.message, played.answer
         if agent == played.listener:
             own, heard = heard or own, own
@@ -150,15 +150,15 @@ class WinStay(Participant):
         self._heard.pop(agent, None)
 
     def names(self, agent: int, thing: int) -> Sequence[str]:
-        """The last name, after a success."""
+        """Return the last name after a success."""
         last, won = self._last[agent].get(thing, ("", False))
         return (last,) if won else ()
 
 
 class Bayesian(Participant):
-    """Infers how often each name is said, from a Dirichlet prior over names (Reali & Griffiths 2009).
+    """Agent that infers the frequency of each name, with a Dirichlet prior (Reali & Griffiths 2009).
 
-    Where names are open, the prior is that of a Chinese restaurant process, by which a new name may come.
+    If names are open, the prior is a Chinese restaurant process, which gives new names a probability.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -166,16 +166,16 @@ class Bayesian(Participant):
         """Options of the inference."""
 
         prior: Positive = 1.0
-        """Rounds that the prior counts for."""
+        """Weight of the prior, in rounds."""
         chooses: Literal["sample", "most"] = "sample"
-        """sample: names by their posterior probability. most: the most probable one."""
+        """sample: draw a name with its posterior probability. most: the most probable name."""
 
     def __init__(self, options: Options, *, setting: Setting) -> None:
         super().__init__(options, setting=setting)
         self._counts: dict[int, dict[int, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
 
     def answer(self, ask: Ask, rng: np.random.Generator) -> str:
-        """A name by its posterior."""
+        """Choose a name by its posterior probability."""
         counts = self._counts[ask.agent][ask.thing]
         pool = ask.allowed.choices
         names = list(pool or counts)
@@ -192,7 +192,7 @@ class Bayesian(Participant):
         return chosen or invented(ask.allowed, rng)
 
     def learn(self, agent: int, played: Round) -> None:
-        """Count what the other one said."""
+        """Count the name that the other agent said."""
         heard = played.answer if agent == played.speaker else played.message
         if heard:
             self._counts[agent][played.thing][heard] += 1
@@ -202,14 +202,14 @@ class Bayesian(Participant):
         self._counts.pop(agent, None)
 
     def names(self, agent: int, thing: int) -> Sequence[str]:
-        """The name that was heard most."""
+        """Return the name heard most often."""
         return [name for name, _ in self._counts[agent][thing].most_common(1)]
 
 
 class PhrasebookParticipant(Participant):
-    """Speaks and listens by an inventory of forms with meanings (after Boldt & Mortensen 2026).
+    """Agent that speaks and listens by an inventory of forms with meanings (after Boldt & Mortensen 2026).
 
-    Forms are of the play's symbols, by name or numbered from 1 as those of a run are.
+    Forms consist of the play's symbols, given by name or by number from 1, as in the corpus of a run.
 
     Raises:
         ConfigError: If the inventory can't be read, or does not fit the play.
@@ -231,7 +231,7 @@ class PhrasebookParticipant(Participant):
         self._concepts = setting.values + np.cumsum([0, *map(len, setting.value_names[:-1])])
 
     def answer(self, ask: Ask, rng: np.random.Generator) -> str:
-        """Phrases that cover the meaning, or the candidate for which those in the message are the most evidence."""
+        """Return phrases that cover the meaning, or the candidate with the most evidence from the phrases heard."""
         words = self.setting.words
         if ask.role == "speaker":
             room = words.max_len if words.symbols else 1
@@ -246,9 +246,9 @@ class PhrasebookParticipant(Participant):
 
 
 class RothErev(Participant):
-    """Reinforcement with urns: a choice is as likely as its weight, to which each success adds 1 (Roth & Erev 1995).
+    """Reinforcement with urns: probabilities are proportional to weights, and a success adds 1 (Roth & Erev 1995).
 
-    An agent has an urn of messages for each thing, and one of things for each message. Where names are open, an urn
+    An agent has an urn of messages for each meaning, and an urn of meanings for each message. If names are open, an urn
     begins with a ball that invents a name (Skyrms 2010, Signals, chapter 10).
     """
 
@@ -268,7 +268,7 @@ class RothErev(Participant):
         self._urns: dict[int, dict[int | str, dict[int | str, float]]] = defaultdict(dict)
 
     def _urn(self, agent: int, cue: int | str) -> dict[int | str, float]:
-        """Weights of the messages of a thing, by its number, or of the things of a message."""
+        """Return the weights of the messages of a meaning, by its index, or of the meanings of a message."""
         urns = self._urns[agent]
         if cue not in urns:
             choices = range(len(self.setting.things)) if isinstance(cue, str) else self.setting.words.choices
@@ -276,7 +276,7 @@ class RothErev(Participant):
         return urns[cue]
 
     def answer(self, ask: Ask, rng: np.random.Generator) -> str:
-        """A choice by its weight; an empty one is a name that is invented."""
+        """Draw a choice in proportion to its weight; the empty choice is a new name."""
         speaks = ask.role == "speaker" or ask.task == "naming"
         urn = self._urn(ask.agent, ask.thing if speaks else ask.message)
         choices = list(urn) if speaks else list(ask.candidates or urn)
@@ -285,12 +285,12 @@ class RothErev(Participant):
         return str(choices[place] or invented(ask.allowed, rng)) if speaks else ask.allowed.choices[place]
 
     def learn(self, agent: int, played: Round) -> None:
-        """Reinforce what an agent said, or as what it took the message, after a success."""
+        """After a success, reinforce the message that the agent said, or its interpretation of a message."""
         if not played.success:
             return
         takes = agent == played.listener and (
             played.phase or played.candidates
-        )  # in a naming game both name it
+        )  # in a naming game the listener answers with a name, too
         cue, choice = (played.message, played.thing) if takes else (played.thing, played.message)
         self.reinforce(self._urn(agent, cue), choice)
 
@@ -303,29 +303,29 @@ class RothErev(Participant):
         self._urns.pop(agent, None)
 
     def names(self, agent: int, thing: int) -> Sequence[str]:
-        """The name with the most weight, if one was reinforced."""
+        """Return the name with the largest weight, if any name was reinforced."""
         urn = self._urns[agent].get(thing, {})
         best = max(urn, key=urn.__getitem__, default="")
         return (str(best),) if best and len(set(urn.values())) > 1 else ()
 
 
 class Replicator(RothErev):
-    """Probabilities that move towards each choice that succeeds, by a share of the distance (Cross 1973).
+    """Learner that moves its probabilities towards each successful choice by a share of the distance (Cross 1973).
 
-    The expected change is that of replicator dynamics (Börgers & Sarin 1997): p' - p = step p (u - mean u).
+    The expected change follows the replicator dynamics (Börgers & Sarin 1997): p' - p = step p (u - mean u).
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
-        """Options of the change."""
+        """Options of the learner."""
 
         step: Share = 0.1
-        """Share of the distance to 1 by which the probability of a choice that succeeds grows."""
+        """Share of the distance to 1 by which the probability of a successful choice grows."""
 
     initial = 1.0
 
     def reinforce(self, urn: dict[int | str, float], choice: int | str) -> None:
-        """Move the probabilities; the sum of the weights stays."""
+        """Move the probabilities towards a choice; the sum of the weights is constant."""
         total = sum(urn.values())
         for each in urn:
             urn[each] *= 1 - self.options.step

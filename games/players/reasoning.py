@@ -1,8 +1,7 @@
-"""Listeners that reason about why something was said, and speakers that reason about how it is understood.
+"""Listeners that reason about the speaker's choice of a message, and speakers that reason about its interpretation.
 
-A literal listener scores candidates by the message alone. A reasoning one also asks what the speaker would have said of
-each candidate, and what it would itself have made of that. A reasoning speaker asks of each message what it would
-itself make of it.
+A literal listener scores candidates by the message alone. A reasoning listener also compares the message with the
+speaker's alternatives. A reasoning speaker chooses the message that its own listener network interprets best.
 """
 
 from abc import ABC, abstractmethod
@@ -22,59 +21,57 @@ from ecsuite.parts.own_code import NoOptions
 from ecsuite.runtime.errors import ConfigError
 
 LOG_ZERO = -1e4
-"""The log-probability of what is impossible: its exponential is 0, and it can be multiplied."""
-
-
+"""Log-probability of impossible events: finite, with an exponential of 0."""
 Cost = Literal["none", "length"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MessageScores:
-    """Literal scores for the message of each round, and for its alternatives."""
+    """Literal scores for the message of each round (index 0), and for its alternatives."""
 
     literal: Tensor
-    """Scores of the candidates, (num_messages, batch, num_candidates): first for the message that was sent."""
+    """Scores of the candidates, (num_messages, batch, num_candidates)."""
     lengths: Tensor
     """Content symbols of each message, (num_messages, batch)."""
     is_other: Tensor
-    """Whether a message differs from all before it, (num_messages, batch); the first one does."""
+    """Whether a message differs from all messages of a lower index, (num_messages, batch); True at index 0."""
 
 
 class Reasoning(ABC):
-    """Base class of how listeners take messages, also of users' own.
+    """Base class of interpretations of messages, including users' classes.
 
     Args:
-        options: Those of the class.
+        options: `Options` of the class.
     """
 
     Options: type[Any] = NoOptions
     asks_others = True
-    """Whether it reasons about alternative messages."""
+    """Whether listeners reason about alternative messages."""
     alternatives: Literal["candidates", "all"] = "candidates"
     """The alternatives: the speaker's message about each candidate, or all messages of the channel."""
     speaks = False
-    """Whether speakers reason with `choose`, so that their networks say nothing and learn nothing."""
+    """Whether speakers choose messages with `choose`, so that their own networks are neither used nor trained."""
 
     def __init__(self, options: Any) -> None:
         self.options = options
 
     @abstractmethod
     def scores(self, heard: MessageScores) -> Tensor:
-        """Scores of the candidates for the message that was said, (batch, num_candidates): logits."""
+        """Compute the logits of the candidates given the message that was sent, (batch, num_candidates)."""
 
     def choose(self, listener: Tensor, lengths: Tensor, generator: Noise | None) -> Tensor:
-        """Choose a message for each round, (batch,); of speakers that reason.
+        """Choose a message for each round, (batch,); for speakers that reason.
 
         Args:
             listener: Log-probability of the right answer after each message of the channel, (num_messages, batch).
             lengths: Content symbols of each message, (num_messages,).
-            generator: Source of random draws; None: the best message.
+            generator: Source of random draws; None: choose the best message.
         """
         raise NotImplementedError
 
 
 class LiteralListener(Reasoning):
-    """A message means what the listener's network makes of it."""
+    """Interpretation by the listener's network alone."""
 
     asks_others = False
 
@@ -84,11 +81,11 @@ class LiteralListener(Reasoning):
 
 
 class RationalSpeechActs(Reasoning):
-    """Rational speech acts (Frank & Goodman 2012, doi 10.1126/science.1218633): listeners of speakers of listeners.
+    """Rational speech acts (Frank & Goodman 2012, doi 10.1126/science.1218633).
 
-    With L_0 the literal listener, S_n(message | candidate) is in proportion to exp(alpha (log L_{n-1}(candidate |
-    message) - cost(message))), over the messages that might have been said, and L_n(candidate | message) to
-    S_n(message | candidate): candidates are equally likely beforehand.
+    L_0 is the literal listener. S_n(message | candidate) is proportional to exp(alpha (log L_{n-1}(candidate |
+    message) - cost(message))), normalised over the alternative messages; L_n(candidate | message) is proportional to
+    S_n(message | candidate), with a uniform prior over candidates.
     """
 
     @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,19 +93,19 @@ class RationalSpeechActs(Reasoning):
         """Options of rational speech acts."""
 
         depth: Count = 1
-        """Speakers that are reasoned about, each of the listener below it."""
+        """Levels of recursion: n of the listener L_n."""
         alpha: Positive = 1.0
-        """How rational speakers are: as it grows, they say what is best."""
+        """Rationality of speakers: the larger it is, the more often they choose the best message."""
         cost: Cost = "none"
         """Cost of a message for the speaker: nothing, or its symbols without EOS."""
         cost_weight: Weight = 0.1
         """Cost of a symbol, in nats."""
         alternatives: Literal["candidates", "all"] = "candidates"
-        """Alternative messages: the speaker's message about each candidate, or every message of the channel, if these
-        are at most 1,024."""
+        """Alternative messages: the speaker's message about each candidate, or every message of a channel with at most
+        1,024 messages."""
 
         def __post_init__(self) -> None:
-            """Check that the weight is read; `ConfigError` if not."""
+            """Raise `ConfigError` if a weight is given that is not used."""
             if self.cost == "none":
                 require_defaults(self, ("cost_weight",), "with cost=none")
 
@@ -129,12 +126,12 @@ class RationalSpeechActs(Reasoning):
 
 
 class Obverter(LiteralListener):
-    """Speakers that say what their own listening half understands best; listeners are literal, and they alone learn.
+    """Speakers that choose the message which their own listener network understands best; only listeners learn.
 
-    Without alpha a speaker says argmax_m log L_0(right answer | m) - cost(m) (obverter: Choi et al. 2018, arXiv
-    1804.02341, section 3, there symbol by symbol, here over all messages); of equally good ones the first. With alpha
-    it is S_1 of rational speech acts: in training and where messages are sampled, m is drawn in proportion to
-    exp(alpha (log L_0 - cost)).
+    Without alpha a speaker chooses argmax_m log L_0(right answer | m) - cost(m), the first one of equally good messages
+    (obverter: Choi et al. 2018, arXiv 1804.02341, section 3, there symbol by symbol, here over all messages). With
+    alpha it is S_1 of rational speech acts: in training, and whenever messages are sampled, m is drawn with a
+    probability proportional to exp(alpha (log L_0 - cost)). Listeners are literal.
     """
 
     speaks = True
@@ -144,14 +141,14 @@ class Obverter(LiteralListener):
         """Options of speakers that reason."""
 
         alpha: Positive | None = None
-        """How rational speakers are where they draw messages; null: they always say the best one."""
+        """Rationality of speakers that sample messages; null: they always choose the best message."""
         cost: Cost = "none"
         """Cost of a message for the speaker: nothing, or its symbols without EOS."""
         cost_weight: Weight = 0.1
         """Cost of a symbol, in nats."""
 
         def __post_init__(self) -> None:
-            """Check that the weight is read; `ConfigError` if not."""
+            """Raise `ConfigError` if a weight is given that is not used."""
             if self.cost == "none":
                 require_defaults(self, ("cost_weight",), "with cost=none")
 
@@ -166,14 +163,14 @@ class Obverter(LiteralListener):
 
 
 def scores_at_end(end: int, literal: Tensor, message: Message, others: Message) -> MessageScores:
-    """Scores for a message that ends at one of its possible ends, and for its alternatives.
+    """Collect the scores for a message that ends at a given position, and for its alternatives.
 
     Args:
-        end: The end.
+        end: Index of the end.
         literal: Scores at each end of the message, then of each other message, (num_ends + num_others, batch,
             num_candidates).
         message: Ids or weights, (num_steps, batch).
-        others: Ids, (num_steps, num_others * batch), those of one round `batch` apart.
+        others: Ids, (num_steps, num_others * batch); alternative k of round r has index k * batch + r.
     """
     batch = literal.shape[1]
     num_others = others.symbols.shape[1] // batch
@@ -194,7 +191,7 @@ def scores_at_end(end: int, literal: Tensor, message: Message, others: Message) 
 
 
 def said_at(end: int, message: Message) -> Tensor:
-    """The most likely ids of a message that ends at one of its possible ends, (num_steps, batch)."""
+    """Most likely ids of a message that ends at a given position, (num_steps, batch)."""
     symbols = message.symbols
     if not symbols.is_floating_point():
         return symbols
@@ -216,7 +213,7 @@ def every_message(channel: Channel, lengths: Tensor) -> Message:
 
 
 def message_of(channel: Channel, ids: Tensor) -> Message:
-    """Messages as their receiver gets them, of ids with EOS and PAD, (num_messages, max_len)."""
+    """Make a batch for the receiver from ids with EOS and PAD, (num_messages, max_len)."""
     if channel.has_eos:
         last = torch.where((ids > EOS).all(1), EOS, PAD)
         ids = torch.cat([ids, last[:, None]], 1)
@@ -226,7 +223,7 @@ def message_of(channel: Channel, ids: Tensor) -> Message:
 def require_candidates(
     task_kind: str, channel_kind: str, channel: Channel, reasoning: Reasoning, world: World
 ) -> None:
-    """Raise `ConfigError` if a task has no candidates with one target, or messages can't be compared."""
+    """Raise `ConfigError` unless the task has candidates with one target, and messages of symbols can be compared."""
     if task_kind != "discrimination" or world.rounds.fewest_distractors is not None:
         raise ConfigError(
             f"reasoning: expected task discrimination with one number of distractors, got {task_kind}"
@@ -241,7 +238,7 @@ def require_candidates(
 
 
 def require_speaker(channel_kind: str, channel: Channel, task: Task, world: World) -> None:
-    """Raise `ConfigError` if a speaker can't ask of all messages whether they make its listener answer right."""
+    """Raise `ConfigError` if a speaker can't compute how probable the right answer is after each possible message."""
     if channel.is_of_values:
         raise ConfigError(f"reasoning: the words of channel {channel_kind} are values, expected symbols")
     if num_messages(channel) > MOST_MESSAGES:
@@ -254,6 +251,6 @@ def require_speaker(channel_kind: str, channel: Channel, task: Task, world: Worl
             return
     if type(task) is not Discrimination or not world.rounds.sender_sees_all:
         raise ConfigError(
-            "reasoning: a speaker needs to see what is right: expected task reconstruction of values that it sees, or "
-            "discrimination,sender_input=targets_and_distractors"
+            "reasoning: a speaker that reasons needs the right answer: expected task reconstruction of values that it "
+            "sees, or discrimination,sender_input=targets_and_distractors"
         )

@@ -38,9 +38,9 @@ class NamingByAcceptance(Play):
     Each agent sees a part of the features of an object, as principal components, and has a Gaussian p(seen | sign) with
     independent components for each sign. Both agents of a meeting attend to the same objects. The speaker draws a sign
     from its posterior p(sign | seen), all signs being equally probable a priori; the listener replaces its sign by it
-    with probability min(1, p(seen | new sign) / p(seen | old sign)), where p and what is seen are its own. With two
-    agents and fixed Gaussians the signs of a listener are samples of the posterior given what both see. After a step
-    both draw the parameters of their Gaussians from the posterior given their signs. In a step one pair names
+    with probability min(1, p(seen | new sign) / p(seen | old sign)), with its own p and its own view. With two agents
+    and fixed Gaussians the signs of a listener are samples of the posterior given both views. After a step both draw
+    the parameters of their Gaussians from the posterior given their signs. In a step one pair names
     `training.batch_size` objects.
     """
 
@@ -86,8 +86,8 @@ class NamingByAcceptance(Play):
         seen_by_all = options.agents * max(number, options.signs) * num_components
         if max(seen_by_all, number * options.signs, features.size) > MOST_VALUES:
             raise ConfigError(
-                f"play.agents: {options.agents} agents with {options.signs} signs and {num_components} components of "
-                f"{number} objects with {features.shape[1]} features are too many"
+                f"play.agents: too large: {options.agents} agents with {options.signs} signs and {num_components} "
+                f"components of {number} objects with {features.shape[1]} features: choose fewer agents or objects"
             )
         self.meetings = meetings_of_agents(options.meets, options.agents, experiment.training.seed)
         rng = self.rng("perception", 0)

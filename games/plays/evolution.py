@@ -34,13 +34,13 @@ ALMOST = 1e-9
 
 
 class Evolution(Play):
-    """A sender sees a state and gives a signal, a receiver does an act, and both gain 1 if the act fits the state.
+    """Lewis signalling game: a sender maps states to signals, a receiver signals to acts; a fitting act pays both 1.
 
-    States are the objects of the world, as often as these are targets, and each has its act. `roth_erev`: a sender and
-    a receiver draw from urns, an urn a state and an urn a signal, and add 1 to the weight of what succeeded (Roth &
-    Erev 1995; Argiento et al. 2009). `replicator`: in an infinite population of senders, and one of receivers, the
-    share of each pure strategy is multiplied by its mean payoff, divided by that of the population (Taylor & Jonker
-    1978 in discrete time; Huttegger et al. 2010, doi 10.1007/s11229-009-9477-0), from shares that are uniformly
+    States are the objects of the world, with the frequencies of targets; one act fits each state. `roth_erev`: a sender
+    has an urn per state, a receiver an urn per signal; they draw from urns, and a success adds 1 to the weights of both
+    choices (Roth & Erev 1995; Argiento et al. 2009). `replicator`: in infinite populations of senders and of receivers,
+    the share of each pure strategy is multiplied by its mean payoff divided by the population's mean payoff (Taylor &
+    Jonker 1978 in discrete time; Huttegger et al. 2010, doi 10.1007/s11229-009-9477-0); initial shares are uniformly
     distributed over the simplex. A step has `training.batch_size` rounds or generations in each repetition.
     """
 
@@ -58,7 +58,7 @@ class Evolution(Play):
         """roth_erev: weight of each choice in an urn at the beginning."""
 
         def __post_init__(self) -> None:
-            """Validate that the given options are read; `ConfigError` if not."""
+            """Raise `ConfigError` if an option is set that is not used."""
             if self.dynamics != "roth_erev":
                 require_defaults(self, ("initial",), f"with dynamics={self.dynamics}")
 
@@ -99,7 +99,7 @@ class Evolution(Play):
             self.weights = [np.full((options.repeats, *shape), options.initial) for shape in shapes]
 
     def chance(self) -> Mapping[str, float]:
-        """Success of acts that are drawn uniformly."""
+        """Chance level: success of acts that are drawn uniformly."""
         return {"accuracy": 1 / self.num_states}
 
     def train_step(self, step: int) -> Measures:
@@ -120,7 +120,7 @@ class Evolution(Play):
         return float(means.mean())
 
     def _round(self, state: Floats, signal: Floats, act: Floats) -> float:
-        """Play a round of each pair with these uniform random numbers, (num_repeats,); returns the mean success."""
+        """Play a round of each pair with uniform random numbers, (num_repeats,) each; returns the mean success."""
         # Views in which each row is an urn.
         senders, receivers = (each.reshape(-1, each.shape[-1]) for each in self.weights)
         pairs = np.arange(len(state))

@@ -1,4 +1,4 @@
-"""The signalling game as a play: speakers describe what they see, listeners answer, and both learn from the outcome."""
+"""The signalling game as a play: senders describe objects, receivers answer, and both learn from the outcome."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
@@ -73,12 +73,12 @@ class Signalling(TrainedPlay):
         return make_population(experiment, world, dtype)
 
     def take_agents(self, role: Role, agents: AgentWeights, source: str) -> None:
-        """Initialise the agents of a role with the weights of those of another run."""
+        """Initialise the agents of a role with the weights of another run's agents."""
         self.players.set_weights(role, agents, source)
 
     @property
     def num_rounds(self) -> int:
-        """Number of rounds per epoch: that of the world."""
+        """Number of rounds per epoch."""
         return self.world.num_train
 
     @property
@@ -92,11 +92,11 @@ class Signalling(TrainedPlay):
         return ("loss", *self.chance(), "length")
 
     def chance(self) -> Mapping[str, float]:
-        """Figures of the best answers without messages."""
+        """Chance levels: figures of the best answers without messages."""
         return self.players.chance()
 
     def check(self, folder: Path, note: Callable[[str], None]) -> None:
-        """Raise `ConfigError` if memory or disk is too small; try parts of the user's own on a first step."""
+        """Raise `ConfigError` if memory or disk is too small; try users' parts on a first step."""
         super().check(folder, note)
         require_resources(self.experiment, self.players, folder, self.device, note)
         if self.experiment.code:
@@ -147,8 +147,8 @@ class Signalling(TrainedPlay):
         Args:
             number: Number of the batch, one of `batches_of(step)`.
             step: Number of the step, as in `begin_step`.
-            differentiate: Gives the gradients of `objective`, which the result then has; the operations up to them may
-                be recorded. None: `objective` has its graph, for `loss`.
+            differentiate: Computes the gradients of `objective`, which the result then contains; the operations may be
+                recorded. None: `objective` has its graph, for `loss`.
         """
         own_loss = type(self).loss is not Signalling.loss
         epoch = number // self.batches_per_epoch
@@ -167,8 +167,8 @@ class Signalling(TrainedPlay):
 
         Args:
             step: Number of the step, as in `begin_step`.
-            optimise: Changes the weights: `optimise(objective)`, or `optimise(objective, only=modules)`. Gradients of
-                weights that learn in several pairs become means over these pairs.
+            optimise: Changes the weights: `optimise(objective)`, or `optimise(objective, only=modules)`. The gradient
+                of a weight that learns in several pairs is its mean over these pairs.
 
         Returns:
             The measures of the step, means over its batches.
@@ -196,12 +196,12 @@ class Signalling(TrainedPlay):
         return self.players.means_by_kind(super().means(sums, number))
 
     def evaluate(self) -> dict[str, float]:
-        """Loss (nats), accuracy, length, and the task's own measures, on validation rounds."""
+        """Compute loss (nats), accuracy, length, and further measures of the task on validation rounds."""
         figures = evaluate(self.players, self.world, self.experiment)
         return figures if self.players.teaching is None else figures | self.players.teaching.accuracies()
 
     def other_evaluations(self) -> dict[str, dict[str, float]]:
-        """Figures on held-out objects, noise objects and so on, by name of the evaluation."""
+        """Compute figures on held-out objects, noise objects and so on, by name of the evaluation."""
         evaluations = evaluations_of(self.world, self.experiment)
         return {
             name: evaluate(self.players, world, self.experiment, split)
@@ -209,7 +209,7 @@ class Signalling(TrainedPlay):
         }
 
     def other_chance(self) -> Mapping[str, Mapping[str, float]]:
-        """Figures of the best answers without messages, in the rounds of the other evaluations."""
+        """Chance levels in the rounds of the other evaluations."""
         evaluations = evaluations_of(self.world, self.experiment)
         return {name: self.players.chance(*where) for name, where in evaluations.items()}
 
@@ -226,7 +226,7 @@ class Signalling(TrainedPlay):
         return entries if self.players.teaching is None else entries | self.players.teaching.described()
 
     def corpus(self, evaluation: EvaluationOptions) -> Corpus:
-        """Corpus of each sender's messages for all meanings, at most `evaluation.corpus_size`."""
+        """Collect the messages of each sender for all meanings, at most `evaluation.corpus_size`."""
         corpus = record_corpus(self.players, replace(self.experiment, evaluation=evaluation))
         self.players.train()
         return corpus
@@ -240,21 +240,23 @@ class Signalling(TrainedPlay):
         return description(self.experiment, self.players, self.world, self.precision)
 
     def remarks(self) -> list[str]:
-        """Reasons why pairs are not computed in parallel, and why steps are not recorded as CUDA graphs."""
+        """Return reasons why pairs are not computed in parallel, and why steps are not recorded as CUDA graphs."""
         reason = self.players.engine.reason
-        lines = [] if reason is None else [f"pairs play one after the other, which takes longer: {reason}"]
+        lines = [] if reason is None else [f"pairs play sequentially, which is slower: {reason}"]
         if self.device.type == "cuda":
             why = (
-                "own code may look at values" if self.experiment.code else self.players.engine.recorded.reason
+                "users' code may depend on values of tensors"
+                if self.experiment.code
+                else self.players.engine.recorded.reason
             )
-            lines += [] if why is None else [f"kernels are started one by one, which takes longer: {why}"]
+            lines += [] if why is None else [f"steps are not recorded as CUDA graphs, which is slower: {why}"]
         return lines
 
 
 NUMBER = 4
-"""Bytes of a number in fp32."""
+"""Bytes per weight in fp32."""
 LARGE = 2048
-"""Agents whose options are all smaller are not checked: their weights take some hundred megabytes at most."""
+"""Minimum option value for a check of agents; smaller agents take at most some hundred megabytes."""
 HUGE = 2**31
 """Size from which a layer may have more elements than torch can count."""
 FIGURE = 8
@@ -264,12 +266,9 @@ NUM_MOMENTS = {"adam": 2, "adamw": 2}
 
 
 def require_weights(experiment: Experiment, world: World) -> None:
-    """Raise if the weights of agents do not fit into the free memory, before they are created.
+    """Raise `ConfigError` if the weights of agents will not fit into the free memory.
 
-    Agents of the user's own are not looked at: they would be made twice.
-
-    Raises:
-        ConfigError: If they do not fit; the message says what is needed, what is free, and what to change.
+    Users' agents are not checked, since they would be created twice.
     """
     parts, society = (experiment.sender, experiment.receiver, experiment.channel), experiment.society
     is_many = max(map(society.number, ROLES)) >= LARGE and society.shares == "nothing"
@@ -287,7 +286,7 @@ def require_weights(experiment: Experiment, world: World) -> None:
         if max(map(_largest, parts)) < HUGE:
             raise
         raise ConfigError(
-            f"{experiment.name}: no memory has room for agents of such sizes: choose smaller ones"
+            f"{experiment.name}: agents of such sizes fit into no memory: choose a smaller hidden_size or vocab_size"
         ) from None
     needed = NUMBER * weights * (2 + NUM_MOMENTS.get(experiment.optimizer.kind, 0))
     if needed > (free := free_memory()):
@@ -305,17 +304,14 @@ def require_resources(
     device: torch.device,
     note: Callable[[str], None],
 ) -> None:
-    """Raise if the batches of a training do not fit into the free memory, or its files on the disk.
+    """Raise `ConfigError` if batches will not fit into the free memory, or the files of a run on the disk.
 
     Args:
-        experiment: What is trained.
-        players: Its agents.
+        experiment: The experiment.
+        players: The agents.
         folder: The run folder.
-        device: Where it is trained; only of the CPU the free memory is asked for.
-        note: Is told where the disk will be full before the training ends.
-
-    Raises:
-        ConfigError: If it cannot fit; the message says what is needed, what is free, and what to change.
+        device: Device of the training; only the memory of the CPU is checked.
+        note: Called with a message if the disk may be full before the training ends.
     """
     batch_size, channel = experiment.training.batch_size, players.channel
     needed = 2 * NUMBER * batch_size * channel.max_len * channel.symbol_size  # scores and their gradients
@@ -335,18 +331,18 @@ def require_resources(
     require_space(checkpoint + corpus, folder, "for a checkpoint and the corpus")
     if (NUM_KEPT + 1) * checkpoint > (space := free_space(folder)):
         note(
-            f"{folder}: {NUM_KEPT + 1} checkpoints of {size_text(checkpoint)} do not fit on the disk, on which "
-            f"{size_text(space)} are free: the training may stop for want of room"
+            f"{folder}: {NUM_KEPT + 1} checkpoints of {size_text(checkpoint)} do not fit on the disk, which has "
+            f"{size_text(space)} free: the training may stop when it is full"
         )
 
 
 def num_weights(agents: nn.Module) -> int:
-    """The number of weights of agents."""
+    """Count the weights of agents."""
     return sum(parameter.numel() for parameter in agents.parameters())
 
 
 def _largest(part: object) -> int:
-    """The largest number among the options of a part, at any depth."""
+    """Return the largest number among the options of a part, at any depth."""
     if isinstance(part, int):
         return part
     if is_dataclass(part) and not isinstance(part, type):

@@ -37,7 +37,7 @@ class Correct:
 
         Args:
             chosen: See `right_parts`.
-            truth: What is right.
+            truth: The right answer.
         """
         return right_parts(chosen, truth).all(-1).float()
 
@@ -51,7 +51,7 @@ class ShareCorrect(Correct):
 
 
 CORRECT = Part("accuracy", Correct.Options())
-"""The reward of a loss that names none."""
+"""Default reward."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,13 +61,13 @@ class LossOptions:
     length_cost: Weight = 0.0
     """Cost added to the loss per symbol of the message, incl. EOS."""
     length_cost_power: Weight = 0.0
-    """The cost is multiplied by the accuracy of the batch to this power, so that messages need not be short before
-    they are understood (Rita et al. 2020, arXiv 2010.01878, section 3.1: 45, with a length_cost of 0.1)."""
+    """The cost is multiplied by the accuracy of the batch to this power, so that messages may be long until they are
+    understood (Rita et al. 2020, arXiv 2010.01878, section 3.1: 45, with a length_cost of 0.1)."""
 
     def __post_init__(self) -> None:
-        """Check that there is a cost to multiply; `ConfigError` if not."""
+        """Raise `ConfigError` if there is no cost to multiply."""
         if self.length_cost_power and not self.length_cost:
-            raise ConfigError("length_cost_power: needs a cost, such as loss.length_cost=0.1")
+            raise ConfigError("length_cost_power: needs a cost per symbol, such as loss.length_cost=0.1")
 
     def cost(self, output: TaskOutput, ends: Tensor, message: Message) -> Tensor:
         """The cost of each message, (batch,)."""
@@ -82,23 +82,23 @@ class LossOptions:
 
 
 class Loss(nn.Module, ABC):
-    """Base class of losses, also of users' own."""
+    """Base class of losses, including users' losses."""
 
     samples_answers = False
-    """Whether the output of the task has sampled answers of the receiver and what is right."""
+    """Whether the output of the task has sampled answers of the receiver and the right answers."""
     needs_all_answers = False
-    """Whether in training the receiver answers after every symbol that a message could have."""
+    """Whether in training the receiver answers after every possible symbol of a message."""
     needs_probabilities = False
-    """Whether in training it reads the distributions that symbols are drawn from, `Message.logits`."""
+    """Whether the loss reads the distributions from which symbols are drawn in training, `Message.logits`."""
     knows_channel = False
-    """Whether its constructor gets the channel, `channel`, too."""
+    """Whether the constructor also gets the channel, as `channel`."""
     length_cost = 0.0
-    """Cost of a symbol; refused where all messages are equally long."""
+    """Cost of a symbol; an error in games whose messages all have the same length."""
     of_pairs: Literal["any", "one", "several"] = "any"
-    """Games that it is for. several: those in which several pairs play in a step, and `over_pairs` gets the results of
-    all of them; one: those in which one pair plays."""
+    """Supported games. several: several pairs play in a step, and `over_pairs` gets the results of all of them; one:
+    one pair plays in a step."""
     same_rounds = False
-    """Whether the pairs of a step play the same batch; otherwise each has a batch of its own."""
+    """Whether all pairs of a step play the same batch; otherwise each pair has a different batch."""
 
     def __init__(self, options: Any) -> None:
         super().__init__()
@@ -106,35 +106,35 @@ class Loss(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, output: TaskOutput, ends: Tensor, message: Message) -> tuple[Tensor, Tensor]:
-        """The loss of each example, and the cost of its message, (batch,) each; the channel decides how they train.
+        """Compute the loss of each example and the cost of its message, (batch,) each.
 
         Args:
-            output: Loss and measures of the task at each possible end.
+            output: Loss and measures of the task at each possible end of the message.
             ends: Probability of each end, (num_ends, batch).
             message: The message.
         """
 
     def over_pairs(self, results: Sequence[Any], meetings: Sequence[Any]) -> Tensor:
-        """The objective of a step in which several pairs play, a scalar; called with of_pairs=several.
+        """Compute the objective of a step with several pairs, a scalar; called if of_pairs is several.
 
         The gradient of each weight is divided by the number of pairs in which its agent plays.
 
         Args:
-            results: A `PlayResult` of each pair, with the graph of `objective`, `message` and `outputs`.
-            meetings: The numbers of its agents, `sender` and `receiver`.
+            results: One `PlayResult` per pair, with the graph of `objective`, `message` and `outputs`.
+            meetings: Indices of the agents of each pair, `sender` and `receiver`.
         """
         return torch.stack([result.objective for result in results]).sum()
 
 
 class TaskLoss(Loss):
-    """The task's loss in expectation over the end of the message, and a cost of the message's length."""
+    """Expected loss of the task over the possible ends of the message, and a cost of the message's length."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(LossOptions):
         """Options of the loss."""
 
         impatient: bool = False
-        """In training, the receiver answers after every symbol of the message, and the loss is the mean over these
+        """Whether the receiver answers after every symbol of a message in training, and the loss is the mean over these
         answers (Rita et al. 2020, arXiv 2010.01878, section 3.2)."""
 
     def __init__(self, options: Options) -> None:
@@ -150,7 +150,7 @@ class TaskLoss(Loss):
 
 
 def weights_of_answers(ends: Tensor) -> Tensor:
-    """The weight of the answer after each symbol in the mean over all of them, (num_ends, batch).
+    """Weight of the answer after each symbol in the mean over all answers, (num_ends, batch).
 
     Args:
         ends: Probability that the message ends with each symbol, (num_ends, batch).
@@ -160,11 +160,11 @@ def weights_of_answers(ends: Tensor) -> Tensor:
 
 
 class RewardLoss(Loss):
-    """The receiver's answer is sampled and rewarded; both agents learn by REINFORCE (Williams 1992).
+    """Negative reward of sampled answers of the receiver; both agents learn by REINFORCE (Williams 1992).
 
-    The loss is the negative reward, so the reward needs no gradient. The receiver's baseline is the mean reward of all
-    steps so far, saved with the model; the sender's is that of the channel. Receivers that learn messages of others
-    learn in the same way. In evaluation the most likely answer is given.
+    The reward needs no gradient. The receiver's baseline is the mean reward of all previous steps, saved with the
+    model; the sender's baseline is the one of the channel. Receivers that are taught messages learn in the same way.
+    In evaluation the receiver gives its most likely answer.
     """
 
     samples_answers = True
@@ -178,7 +178,7 @@ class RewardLoss(Loss):
         reward: Annotated[Part, REWARDS] = CORRECT
         """Reward of an answer."""
         entropy_coefficient: Weight = 0.0
-        """Weight of a bonus for the entropy of the receiver's answer."""
+        """Weight of the bonus for the entropy of the receiver's answers."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
@@ -204,26 +204,26 @@ class RewardLoss(Loss):
 
 
 LOG_ZERO = -1e4
-"""Log-probability of a symbol that can't be said, so that 0 log 0 is 0."""
+"""Log-probability of an impossible symbol; finite, so that 0 log 0 is 0."""
 SMOOTHING = 0.1
-"""Weight of a step in the moving average of the loss, which the constraint of `ElboLoss` is about."""
+"""Weight of a step in the moving average of the loss that `ElboLoss` compares with `loss_bound`."""
 
 
 class ElboLoss(Loss):
     """Negative evidence lower bound of a beta-VAE (Ueda & Taniguchi 2024, arXiv 2311.04453): loss + beta KL(q || p).
 
-    The task's loss is the negative log-probability of the answer; reconstruction has its mean over attributes, so that
-    beta is of one attribute. q(message | meaning) is the sender, p(message) the prior. Of sampled messages the
-    divergence is log q - log p, whose gradient is that of REINFORCE; of relaxed ones it is the sum over the steps of
-    the divergence of the next symbol's distributions, each with the probability that the message gets there. A learned
-    prior minimises the same objective: it becomes likely what is said.
+    The task's loss is the negative log-probability of the answer; in reconstruction it is a mean over attributes, so
+    that beta applies per attribute. q(message | meaning) is the sender, p(message) the prior. For sampled messages the
+    divergence is log q - log p, with the gradient of REINFORCE. For relaxed messages it is the divergence between the
+    distributions of the next symbol, summed over steps, weighted by the probability that the message reaches the step.
+    A learned prior minimises the same objective: it assigns more probability to messages that senders use.
 
     Args:
         options: Options of the loss.
         channel: The channel of the messages.
 
     Raises:
-        ConfigError: If the prior is of lengths, and all messages are equally long.
+        ConfigError: If the prior is over lengths, and all messages have the same length.
     """
 
     knows_channel = needs_probabilities = True
@@ -238,24 +238,24 @@ class ElboLoss(Loss):
 
         prior: Literal["uniform", "length", "lm"] = "uniform"
         """uniform: all messages are equally likely. length: in proportion to exp(-length_rate * symbols, with EOS).
-        lm: a recurrent language model of the symbols, which learns."""
+        lm: a recurrent language model of messages, trained with the agents."""
         length_rate: Weight = 1.0
-        """Nats by which a symbol makes a message less likely, with prior=length."""
+        """Decrease of a message's log-probability per symbol, in nats, with prior=length."""
         hidden_size: Count = 64
         """Width of the states of the language model."""
         beta: Positive = 1.0
-        """Weight of the divergence: of all steps, with linear the last one, with constraint the first one."""
+        """Weight of the divergence: at all steps, with linear at the last step, with constraint at the first step."""
         beta_schedule: Literal["constant", "linear", "constraint"] = "constant"
-        """linear: from 0 to beta over beta_steps. constraint: unchanged until the moving average of the task's loss is
-        below loss_bound, then growing towards 1 while it is and falling while it is not (Klushyn et al. 2019, arXiv
-        1905.04982, algorithm 1, with nu = tau = 1)."""
+        """linear: from 0 to beta over beta_steps. constraint: constant until the moving average of the task's loss is
+        first below loss_bound; then it grows towards 1 while the average is below it, and falls otherwise (Klushyn et
+        al. 2019, arXiv 1905.04982, algorithm 1, with nu = tau = 1)."""
         beta_steps: Count = 1000
         """Steps of the linear schedule."""
         loss_bound: Positive = 0.3
-        """Loss of the task that the constraint asks for, in nats."""
+        """Upper bound on the task's loss in the schedule constraint, in nats."""
 
         def __post_init__(self) -> None:
-            """Check that each option is read; `ConfigError` if not."""
+            """Raise `ConfigError` if an option is set that is not used."""
             for name, option, value in (
                 ("length_rate", "prior", "length"),
                 ("hidden_size", "prior", "lm"),
@@ -271,7 +271,7 @@ class ElboLoss(Loss):
         super().__init__(options)
         if options.prior == "length" and not channel.has_eos:
             raise ConfigError(
-                "loss.prior: all messages of the channel have the same length: expected uniform or lm, got length"
+                "loss.prior: expected uniform or lm, since all messages of the channel have the same length, got length"
             )
         rate, width = options.length_rate, options.hidden_size
         self.rate = rate if options.prior == "length" else 0.0
@@ -284,7 +284,7 @@ class ElboLoss(Loss):
         self.register_buffer("beta", torch.tensor(0.0 if options.beta_schedule == "linear" else options.beta))
 
     def forward(self, output: TaskOutput, ends: Tensor, message: Message) -> tuple[Tensor, Tensor]:
-        """The task's loss, and beta times the divergence; in evaluation, messages have no divergence. See `Loss`."""
+        """Compute the task's loss, and beta times the divergence, which is 0 in evaluation. See `Loss`."""
         loss = (ends * output.loss).sum(0)
         if message.logits is None:
             return loss, torch.zeros_like(loss)
@@ -296,7 +296,7 @@ class ElboLoss(Loss):
         return loss + beta * (surprisal - surprisal.detach()), cost
 
     def _surprisal(self, message: Message) -> Tensor:
-        """-log p of messages of ids, (batch,)."""
+        """Return -log p of messages of symbol ids, (batch,)."""
         if self.model is None:
             return self.rate * message.length + self.log_total
         return -of_sampled(message.symbols, self.model(message))[0]
@@ -315,7 +315,7 @@ class ElboLoss(Loss):
 
     @torch.no_grad()
     def _next_beta(self, loss: Tensor) -> Tensor:
-        """The weight of a step of training, a scalar."""
+        """Update beta for a training step, and return it, a scalar."""
         options = self.options
         if options.beta_schedule == "linear":
             self.beta.copy_(options.beta * (self.num_steps / self.steps).clamp(max=1))
@@ -339,7 +339,7 @@ def _log_total(channel: Channel, rate: float) -> float:
 
 
 class MessagePrior(nn.Module):
-    """Recurrent language model of the messages of a channel: each symbol from those before it, none of the meaning."""
+    """Recurrent language model of the messages of a channel, independent of meanings."""
 
     def __init__(self, hidden_size: int, channel: Channel) -> None:
         super().__init__()
@@ -350,7 +350,7 @@ class MessagePrior(nn.Module):
         self.predict = Linear(hidden_size, channel.symbol_size)
 
     def forward(self, message: Message) -> Tensor:
-        """Logits of each symbol but an EOS that is appended, (num_logits, batch, vocab_size + 1)."""
+        """Compute logits of each symbol except an appended EOS, (num_logits, batch, vocab_size + 1)."""
         states, _ = call_receiver(self.network, message.with_all_ends(), torch.float32)
         before = torch.cat([self.start.expand_as(states[:1]), states[:-1]])
         logits: Tensor = self.predict(before[: len(message.logits or before)])

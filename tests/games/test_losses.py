@@ -394,7 +394,7 @@ def test_a_learnt_temperature_begins_with_that_of_the_options_and_learns():
         (["loss=elbo", "channel=quantized"], "loss.kind: symbols of channel quantized are not drawn"),
         (
             ["loss=elbo,prior=length", "channel.length=fixed"],
-            "loss.prior: all messages of the channel have the",
+            "loss.prior: expected uniform or lm, since all messages",
         ),
         (["loss=elbo,prior=lm,length_rate=2"], "length_rate: not read without prior=length"),
         (

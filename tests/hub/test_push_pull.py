@@ -101,7 +101,7 @@ def test_the_card_of_rounds_says_who_spoke(backend, ecsuite, hub, tmp_path):
     text, described = files["README.md"].decode(), files["croissant.json"].decode()
     is_of_people = backend == "page"
     assert "were trained on a game" not in text and "training of agents" not in described
-    assert ("People took part" in text) == ("What they agreed to is not stated" in text) == is_of_people
+    assert ("People took part" in text) == ("Their informed consent is not described" in text) == is_of_people
     assert ("no person wrote" in text) == ("machine-generated" in text) == (not is_of_people)
     assert ("hasSyntheticData" in described) == (not is_of_people)
     assert "None in the messages" not in text and "with the agents' weights" not in text
@@ -196,10 +196,7 @@ def test_a_sweep_has_means_and_its_failed_seeds(ecsuite, hub, tmp_path):
     assert sent["left_out"].keys() == {"jobs/", "runs/one/checkpoint-000000016.safetensors"}
     files = hub.files("lab/study")
     assert json.loads(files["sweep.json"])["runs"][0]["folder"] == "sweep/runs/one"
-    assert (
-        b"1 of 2 runs ended as their settings say" in files["README.md"]
-        and b"no memory" in files["README.md"]
-    )
+    assert b"1 of 2 runs were completed" in files["README.md"] and b"no memory" in files["README.md"]
     folder = ec.pull("hf:lab/study", progress=lambda *_: None, note=lambda _: None)
     assert ecsuite("compare", "table", folder)[0] == 0
 

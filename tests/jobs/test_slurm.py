@@ -204,8 +204,8 @@ def test_tasks_go_on_without_the_command_and_are_taken_up_again(cluster, tmp_pat
             should_stop=lambda: next(asked, "interrupt"),
         ).run(jobs)
     assert told == [
-        "3 groups of jobs are left to their workers; the same command takes their results; Ctrl-C again now takes back "
-        "what has not begun"
+        "3 groups of jobs continue in their workers; run the same command to get their results; Ctrl-C again now "
+        "cancels groups that have not begun"
     ]
     first = cluster.waiting["7_0"]
     cluster.run(1)  # one task computes all meanwhile
@@ -278,7 +278,7 @@ def test_a_second_ctrl_c_cancels_what_has_not_begun(cluster, tmp_path, monkeypat
             note=told.append,
             should_stop=lambda: next(asked),
         ).run([Job(square, number=1), Job(square, number=2)])
-    assert told[-1] == "2 taken back" and len(cluster.cancelled) == 2 and not left(tmp_path)
+    assert told[-1] == "2 groups cancelled" and len(cluster.cancelled) == 2 and not left(tmp_path)
 
 
 def test_a_task_that_is_requeued_goes_on_with_its_group(cluster, tmp_path):

@@ -242,7 +242,7 @@ def test_agents_of_a_society_reason_with_their_own_receivers():
         (("society.receivers=2",), "reasoning: only agents that also receive reason"),
         (("society.agents=3", "society.imitate_every=2"), "reasoning: senders that reason learn no messages"),
         (("training.freeze_sender=true",), "reasoning: the receiver alone learns"),
-        (("task=discrimination",), "reasoning: a speaker needs to see what is right"),
+        (("task=discrimination",), "reasoning: a speaker that reasons needs the right answer"),
     ],
 )
 def test_speakers_that_cannot_reason_are_refused(changes, text):
