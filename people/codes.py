@@ -49,7 +49,7 @@ ATTENTION_WORDS = ("lamp", "river", "stone", "cloud", "garden", "window")
 QUIZ = {
     "what_matters": Question(
         text="What decides the code of a picture?",
-        choices=("its colour and its shape", "its size", "how it is turned"),
+        choices=("its colour and its shape", "its size", "its rotation"),
         right="its colour and its shape",
     ),
     "where_codes": Question(

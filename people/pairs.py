@@ -58,12 +58,12 @@ KEEP_SECONDS = 30.0
 """Interval in seconds at which the heartbeat of a waiting participant is stored, so that the place stays reserved."""
 PAIR_QUIZ = {
     "what_matters": Question(
-        text="By what do the objects differ?",
-        choices=("their colour and their shape", "their size", "how they are turned"),
+        text="How do the objects differ?",
+        choices=("their colour and their shape", "their size", "their rotation"),
         right="their colour and their shape",
     ),
     "who_sees": Question(
-        text="Who sees which object is meant?",
+        text="Who sees which object is the right one?",
         choices=("the one who types", "the one who chooses", "both"),
         right="the one who types",
     ),
