@@ -1,7 +1,7 @@
-"""Make what is made of the runs of claims: docs/claims.md, the line of README, the shipped verdicts, those of results.
+"""Update docs/claims.md, the line of README, the shipped verdicts, and the verdicts in files of results.
 
-`python benchmarks/claims.py` writes them. The results are in `benchmarks/results/claims/`, one file a claim, written by
-`ecsuite reproduce NAME --out benchmarks/results/claims/NAME.json`. `docs/conf.py` makes a page for each claim.
+`python benchmarks/claims.py` writes them. The results are in `benchmarks/results/claims/`, one file per claim, written
+by `ecsuite reproduce NAME --out benchmarks/results/claims/NAME.json`. `docs/conf.py` makes a page for each claim.
 """
 
 import json
@@ -33,7 +33,7 @@ LINE = re.compile(r"^Of \d+ claims [^:]*(?=:)", re.MULTILINE)
 
 
 def texts_of(rows: list[VerdictRow]) -> dict[Path, str]:
-    """The files with what is made of the results."""
+    """Contents of the files that depend on the results, by path."""
     files = sorted(RESULTS.glob("*.json"))
     verdicts = json.dumps(list(map(asdict, rows)), indent=1, ensure_ascii=False) + "\n"
     table = "\n".join(["", *list_rows(rows), "", *textwrap.wrap(summary(rows), LONGEST_LINE), ""])
@@ -46,10 +46,18 @@ def texts_of(rows: list[VerdictRow]) -> dict[Path, str]:
 
 
 def _judged(file: Path) -> Mapping[str, Any]:
-    """The content of a file of results, with the verdict of the rules as they are."""
-    data = report_of(load_claim(file.stem), read_outcome(file)).data
+    """The content of a file of results with present verdicts; the stored reason of an unchanged answer stays."""
+    data, stored = report_of(load_claim(file.stem), read_outcome(file)).data, json.loads(file.read_bytes())
     assert isinstance(data, Mapping)
+    for new, old in zip(_answers(data), _answers(stored), strict=False):
+        if new["answer"] == old["answer"]:
+            new["reason"] = old["reason"]
     return data
+
+
+def _answers(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The answers of all criteria in the content of a file of results."""
+    return [data["criterion"], data["other_runs"], *data["descriptive"]]
 
 
 def write_pages(folder: Path) -> list[str]:

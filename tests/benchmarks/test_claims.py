@@ -138,7 +138,7 @@ def test_a_page_of_a_claim_has_its_verdict_and_all_seeds(tmp_path, monkeypatch):
     )
     outcome = ClaimOutcome(name=claim.name, digest=claim.digest, is_small=False, runs=runs, hours=1)
     page = claim_page(claim, outcome, "x.svg")
-    assert "**Holds: claimed sign," in page and "![Arms with all seeds](x.svg)" in page
+    assert "**Holds: the 95 % interval excludes 0," in page and "![Arms with all seeds](x.svg)" in page
     assert (
         "≤-0.500" in page
         and "≥1.8, ≥1.8" in page

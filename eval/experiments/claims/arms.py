@@ -103,7 +103,7 @@ class ClaimOutcome:
     digest: str
     """`Claim.digest` when it ran."""
     is_small: bool
-    """Whether it was a check that takes minutes."""
+    """Whether it was a small check (`--small`)."""
     runs: tuple[Source, ...]
     """All started runs, including failed runs."""
     hours: float
@@ -231,7 +231,7 @@ def _statistic_of(run: Source, statistic: Statistic) -> SeedValue | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArmDifference:
-    """A difference of two arms, with its number of seeds."""
+    """Difference of two arms, with its number of seeds."""
 
     difference: Difference | None
     """The difference; None if no seed has a value on both sides."""
@@ -322,11 +322,10 @@ def _unit_of(runs: Sequence[Source]) -> str:
 
 
 def _correlate(runs: Sequence[Source], arm: Arm, statistic: Statistic) -> ArmDifference:
-    """A correlation over runs within cells: of values or ranks minus their means in the cell and in its units.
+    """Correlate two figures over runs, after standardising their values or ranks within each cell.
 
-    If a figure of a run is censored, so are its ranks, and the correlation is not a bound of the true correlation.
-
-    The interval is from a bootstrap over runs, in which each run keeps its rank among all runs.
+    The interval is from a bootstrap over runs, in which each run has its rank among all runs. If a figure of a run is
+    censored, so are the ranks, and the correlation is not a bound of the true correlation.
     """
     cells: dict[str, list[tuple[float, float]]] = {}
     num_missing, is_bounded = 0, False

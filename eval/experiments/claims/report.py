@@ -46,7 +46,7 @@ READ = {
     "paper": "read in the paper",
     "program": "read in the authors' program",
     "secondary": "as another paper says",
-    "memory": "not read: nothing was at hand",
+    "memory": "not read: no text was available",
 }
 """Texts for `CitedWork.read` on pages."""
 
@@ -60,7 +60,7 @@ def report_of(claim: Claim, outcome: ClaimOutcome) -> Report:
     which: Literal["all", "success"] = "success" if claim.criterion.runs == "all" else "all"
     by_other_rule = apply_criterion(claim, claim.criterion, outcome.runs, which)
     others = [(each.about, each, apply_criterion(claim, each, outcome.runs)) for each in claim.descriptive]
-    further = _differences_table(others, title="Descriptive, which decides nothing")
+    further = _differences_table(others, title="Descriptive, without effect on the verdict")
     return Report(
         tables=(
             _differences_table([("", claim.criterion, result)], title=claim.criterion.statistic.name),
@@ -88,7 +88,7 @@ def _notes(
     """Lines on kind and setting, failed and capped runs, and the result by the paper's own rule."""
     decides = {
         "figure re-run": "a published figure decides",
-        "direction re-run": "only a direction was published, and a number of ours decides",
+        "direction re-run": "only a direction was published, and our own threshold or margin decides",
     }[claim.criterion.rerun]
     lines = [f"A {claim.criterion.rerun} of {claim.scope}: {decides}."]
     failed = sum(run.failure is not None for run in outcome.runs)
@@ -102,8 +102,8 @@ def _notes(
         if not outcome.is_small:
             difference = by_other_rule.compared[0].difference if by_other_rule.compared else None
             effect = "" if difference is None else f" ({interval(difference.mean, difference.ci95).text})"
-            which = "of these alone" if claim.criterion.runs == "all" else "of all runs"
-            line += f"; {which} the criterion says: {by_other_rule.answer}{effect}"
+            which = "these runs alone" if claim.criterion.runs == "all" else "all runs"
+            line += f"; with {which} the answer is: {by_other_rule.answer}{effect}"
         lines.append(f"{line}.")
     return lines
 
@@ -219,7 +219,7 @@ def _list_row(row: VerdictRow) -> str:
     cells = (
         f"[{row.about}](../{file})",
         f"{row.verdict}{hours}",
-        "; ".join(filter(None, (f"{effect} {row.unit}" if effect else "", row.remark))),
+        "; ".join(filter(None, (f"{effect}: {row.unit}" if effect else "", row.remark))),
         row.criterion.removeprefix("published: ")
         .removeprefix("our threshold: ")
         .removeprefix("our margin: "),
@@ -250,7 +250,7 @@ def claim_page(claim: Claim, outcome: ClaimOutcome | None, picture: str | None) 
         *([f"![Arms with all seeds]({picture})"] if picture else []),
         "\n".join(["| setting | published | here |", "|---|---|---|", *settings]),
         "\n".join(f"- {kind}: {text}" for each in claim.differences for kind, text in each.items()),
-        "\n".join(f"Corrected after runs, whose seeds stay: {each}." for each in claim.corrections),
+        "\n".join(f"Corrected after runs, with the same seeds: {each}." for each in claim.corrections),
         f"The {outdated_remark(claim)}." if claim.outdated else "",
         _criterion(claim),
     ]
@@ -275,7 +275,7 @@ def _criterion(claim: Claim) -> str:
     parts = {
         "published": "" if sizes is None else ", ".join(number(size).text for size in sizes),
         "from": criterion.published_from,
-        "read off a picture by eye, error": "" if eye is None else f"± {eye:g}",
+        "read from a figure by eye, error": "" if eye is None else f"± {eye:g}",
         "our threshold": f"{criterion.threshold:g}, {criterion.threshold_from}"
         if criterion.threshold
         else "",

@@ -43,7 +43,7 @@ from ecsuite.runtime.time_left import duration_text
 
 SMALL = "small"
 """Suffix of the folder of a check that takes minutes."""
-SMALL_NOTE = "a check of minutes: it only tests that the claim runs; the verdict is at most can't tell"
+SMALL_NOTE = "small check: it only tests that the claim runs; its verdict is always can't tell"
 """Note of `--small`."""
 
 
@@ -60,7 +60,7 @@ class Reproduction(Benchmark[Claim, ClaimOutcome]):
     folder: Path
     """Folder of the runs and of stored results."""
     is_small: bool
-    """Whether it is a check that takes minutes."""
+    """Whether it is a small check (`--small`)."""
 
     @abstractmethod
     def cells(self) -> list[dict[str, Any]]:
@@ -84,7 +84,7 @@ class Reproduction(Benchmark[Claim, ClaimOutcome]):
         return self.benchmark.device(self.study)
 
     def notes_on_plan(self, study: Claim) -> list[str]:
-        """The time that was measured before, or a note on a check of minutes."""
+        """The time that was measured before, or a note on a small check."""
         if self.is_small:
             return [SMALL_NOTE]
         if study.hours is None:
@@ -96,7 +96,7 @@ class Reproduction(Benchmark[Claim, ClaimOutcome]):
         return self.benchmark.seconds_of(self.study, jobs)
 
     def announce(self, study: Claim, runner: Runner) -> list[str] | None:
-        """The lines of the study's benchmark, after the note on a check of minutes."""
+        """The lines of the study's benchmark, after the note on a small check."""
         lines = self.benchmark.announce(self.study, runner)
         if self.is_small:
             runner.note(SMALL_NOTE)
@@ -251,7 +251,7 @@ class PaperReproduction(Reproduction):
         """Run its study.
 
         Raises:
-            ConfigError: If a source is missing, except in a check of minutes.
+            ConfigError: If a source is missing, except in a small check.
             DivergedError: If no run ended.
         """
         for source in self.study.sources:
@@ -334,7 +334,7 @@ def reproduction_of(claim: Claim, *, folder: Path, device: str, is_small: bool) 
         claim: The claim.
         folder: Parent of the folders of claims.
         device: auto, cpu, cuda or mps.
-        is_small: Whether to run a check of minutes.
+        is_small: Whether to run a small check.
 
     Raises:
         ConfigError: If the study is not valid.
@@ -377,7 +377,7 @@ def _load(
         content: Its content, or its name.
         name: Name of the claim's runs.
         seeds: The seeds of its runs.
-        changes: Changes of its keys for a check of minutes.
+        changes: Changes of its keys for a small check.
         folder: See `Reproduction.folder`.
         device: auto, cpu, cuda or mps.
     """

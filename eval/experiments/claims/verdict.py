@@ -1,19 +1,20 @@
-"""Verdicts on claims from their runs, by rule, and the list of all verdicts.
+"""Verdicts on claims from their runs by fixed rules, and the list of all verdicts.
 
 - An effect holds if it has the claimed sign, its 95 % interval over seeds excludes 0, and it is at least half of the
-  published size or, if only a direction was published, at least our threshold; it does not hold if its interval
-  excludes this minimum from below. With a margin around a published figure, such as an exponent, it holds if the
-  interval lies within the margin, and does not hold if it lies completely outside.
+  published effect or, if only a direction was published, at least our threshold; it does not hold if the interval
+  contains no effect as large as this minimum. With a margin around a published figure, such as an exponent, it holds
+  if the interval lies within the margin, and does not hold if it lies completely outside.
 - A null claim holds if the interval lies within its margin; it does not hold if it lies completely outside.
-- An order holds if all its pairs have the claimed sign with p-values below 5 % after Holm's correction and, if their
-sizes are published, at least half the published sizes; it does not hold if a pair is reversed, or below half of its
-  published size, with a corrected p-value below 5 %.
-- A claim on structure follows the rule of an effect, and in addition accuracy and the number of distinct messages must
-not be below the baseline: the lower end of each control's interval is above the tolerance of the claim.
-- If figures are censored (`bound_of`), the interval of a mean of lower bounds is the interval of a lower bound: there
-is no answer if higher true values could change it. Controls use figures as they are (an accuracy is at most 1).
-- Otherwise the answer is can't tell. Verdicts on another setting or size than the published one are marked, and do not
-count as verdicts on the published claim.
+- An order holds if all pairs have the claimed sign with p-values below 5 % after Holm's correction and, if their sizes
+  are published, at least half of the published sizes; it does not hold if a pair has the opposite order, or a
+  difference below half of its published size, with a corrected p-value below 5 %.
+- A claim on structure follows the rule of an effect. In addition, accuracy and the number of distinct messages must
+  not be below the baseline: the lower end of each control's interval is above minus the tolerance of the claim.
+- If figures are censored (`bound_of`), the interval of a mean of lower bounds is the interval of a lower bound: the
+  answer is can't tell if higher true values could change it. Controls use censored figures as they are (an accuracy is
+  at most 1).
+- In all other cases the answer is can't tell. Verdicts on another setting or size than the published one are marked,
+  and do not count as verdicts on the published claim.
 """
 
 import math
@@ -57,11 +58,11 @@ from ecsuite.eval.statistics.estimates import (
 from ecsuite.eval.views.citations import author_year_of
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.time_left import duration_text
-from ecsuite.tables.cells import MARKS, bounded, interval, nothing, number, short, text
+from ecsuite.tables.cells import MARKS, interval, nothing, number, short, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 Answer = Literal["holds", "does not hold", "can't tell"]
-"""Answer of a criterion's rule, for any setting."""
+"""Answer of a criterion's rule, whatever the setting of the runs."""
 Verdict = Literal[
     "holds",
     "does not hold",
@@ -75,10 +76,12 @@ Verdict = Literal[
 """Verdict on a claim; only the first two are about the published setting."""
 MOST_MISSING = 0.2
 """Maximum share of seeds without a value; above it the answer is can't tell."""
-SMALL_REASON = "a check of minutes"
+SMALL_REASON = "a small check is no evidence"
 """Reason for the verdict on the runs of `--small`."""
-CENSORED = "values are censored, and the true ones could decide otherwise"
+CENSORED = "some values are censored, and their true values could change the answer"
 """Reason for can't tell if the interval alone would give an answer."""
+AT: Mapping[Bound | None, str] = {"lower": "at least ", "upper": "at most "}
+"""Words before an effect that is a bound of the true effect."""
 FILE = "verdicts.json"
 """The file of all verdicts, in this package."""
 ROLES: Mapping[str, Any] = {"holds": "good", "does not hold": "bad"}
@@ -90,16 +93,16 @@ class CriterionResult:
     """Answer of a criterion on runs."""
 
     answer: Answer
-    """Answer of its rule, for any setting of the runs."""
+    """Answer of its rule, whatever the setting of the runs."""
     reason: str
-    """Reason, in a line."""
+    """Reason of the answer, in a line."""
     compared: tuple[ArmDifference, ...]
-    """The compared differences, for several sizes at each size."""
+    """The compared differences, at each size if there are several."""
     controls: Mapping[str, ArmDifference]
     """The differences of the controls by figure."""
 
     def to_json(self) -> dict[str, Any]:
-        """The outcome as JSON-ready data."""
+        """The result as JSON-ready data."""
         return {
             "answer": self.answer,
             "reason": self.reason,
@@ -109,16 +112,18 @@ class CriterionResult:
 
 
 def judge(claim: Claim, runs: Sequence[Source], *, is_small: bool = False) -> tuple[Verdict, CriterionResult]:
-    """The verdict on a claim, and the result of its criterion.
+    """Decide a claim: the verdict, and the result of its criterion.
 
     Args:
         claim: The claim.
         runs: All its runs.
-        is_small: Whether they are from a check that takes minutes.
+        is_small: Whether the runs are a small check (`--small`).
     """
     result = apply_criterion(claim, claim.criterion, runs)
     if is_small:
-        return "can't tell", replace(result, reason=f"{SMALL_REASON}; {result.answer}: {result.reason}")
+        return "can't tell", replace(
+            result, reason=f"{SMALL_REASON}; its answer would be {result.answer}: {result.reason}"
+        )
     if result.answer == "can't tell" or claim.scope == "the published setting":
         return result.answer, result
     elsewhere: Mapping[tuple[bool, Scope], Verdict] = {
@@ -133,7 +138,7 @@ def judge(claim: Claim, runs: Sequence[Source], *, is_small: bool = False) -> tu
 def apply_criterion(
     claim: Claim, criterion: Criterion, runs: Sequence[Source], which: Literal["all", "success"] | None = None
 ) -> CriterionResult:
-    """The result of a criterion on runs.
+    """Apply a criterion to runs.
 
     Args:
         claim: The claim, with its seeds and the paper's rule for which runs count.
@@ -155,14 +160,14 @@ def apply_criterion(
     answers = {part.answer for _, part in parts}
     return CriterionResult(
         answer=answers.pop() if len(answers) == 1 else "can't tell",
-        reason="; ".join(f"{setting}={size}: {part.reason}" for size, part in parts),
+        reason="; ".join(f"{setting}={size}: {part.answer}, since {part.reason}" for size, part in parts),
         compared=tuple(each for _, part in parts for each in part.compared),
         controls={f"{name} at {size}": each for size, part in parts for name, each in part.controls.items()},
     )
 
 
 def _answer(criterion: Criterion, runs: Sequence[Source], seeds: Sequence[int]) -> CriterionResult:
-    """The answer of a criterion's rule at one size."""
+    """Apply a criterion at one size."""
     names = (*criterion.statistic.figures, *(criterion.controls or ()))
     absent = [name for name in names if runs and all(run.values.get(name) is None for run in runs)]
     compared = [compare_arms(runs, criterion, arm, baseline, seeds) for arm, baseline in criterion.compared]
@@ -182,12 +187,13 @@ def _answer(criterion: Criterion, runs: Sequence[Source], seeds: Sequence[int]) 
 def _rule(
     criterion: Criterion, compared: Sequence[ArmDifference], controls: Mapping[str, ArmDifference]
 ) -> tuple[Answer, str]:
+    unit = "runs" if criterion.statistic.correlation else "seeds"
     for each in (*compared, *controls.values()):
         wanted = each.num_seeds + each.num_missing
         if each.difference is None or each.difference.ci95 is None:
-            return "can't tell", f"{each.num_seeds} of {wanted} seeds have a value: no interval"
+            return "can't tell", f"no interval: {each.num_seeds} of {wanted} {unit} have a value"
         if criterion.runs == "all" and each.num_missing > MOST_MISSING * wanted:
-            return "can't tell", f"{each.num_missing} of {wanted} have no value"
+            return "can't tell", f"{each.num_missing} of {wanted} {unit} have no value"
     differences = [each.difference for each in compared if each.difference is not None]
     if criterion.kind == "order":
         return _order_answer(criterion, compared, differences)
@@ -206,42 +212,44 @@ def _rule(
         control = controls[name].difference
         assert control is not None and control.ci95 is not None
         if control.ci95[0] < -tolerance:
-            return "can't tell", f"{reason}, but {name} may be below the baseline by more than {tolerance:g}"
+            return "can't tell", f"{reason}; but {name} may be more than {tolerance:g} below the baseline"
     return answer, reason
 
 
 def effect_answer(difference: Difference, least: float, rerun: Rerun = "figure re-run") -> tuple[Answer, str]:
-    """The answer on an effect with a minimum size, from a difference, with its reason."""
+    """Decide whether an effect has a minimum size, from a difference; the answer with its reason."""
     assert difference.ci95 is not None
     sign = math.copysign(1, least)
     low, high = sorted(sign * bound for bound in difference.ci95)
     bound = difference.bound if sign > 0 else OPPOSITE[difference.bound]
-    size = "half of the published size" if rerun == "figure re-run" else "our threshold"
+    size = "half of the published effect" if rerun == "figure re-run" else "our threshold"
     is_there, is_less = low > 0 and sign * difference.mean >= abs(least), high < abs(least)
     if is_there and bound in (None, "lower"):
-        return "holds", f"claimed sign, interval without 0, at least {size}"
+        return "holds", f"the 95 % interval excludes 0, and the effect is at least {size}"
     if is_less and bound in (None, "upper"):
-        return "does not hold", f"the interval excludes {size}"
+        return "does not hold", f"the 95 % interval contains no effect as large as {size}"
     if is_there or is_less:
         return "can't tell", CENSORED
-    return "can't tell", "the interval has 0" if low <= 0 else f"less than {size}, not clearly"
+    if low <= 0:
+        return "can't tell", f"the 95 % interval contains both 0 and {size}"
+    return "can't tell", f"the effect is smaller than {size}, but the 95 % interval contains it"
 
 
 def null_answer(difference: Difference, margin: float, centre: float = 0.0) -> tuple[Answer, str]:
-    """The answer on a claim of no difference to a centre, from a difference, with its reason."""
+    """Decide whether a difference equals a centre within a margin; the answer with its reason."""
     assert difference.ci95 is not None
     low, high = (end - centre for end in difference.ci95)
-    around = f"{centre:g} ± {margin:g}" if centre else f"± {margin:g}"
+    around = f"our margin, {centre:.4g} ± {margin:.3g}"
     is_within, is_above, is_below = -margin <= low and high <= margin, low > margin, high < -margin
     if is_within and difference.bound is None:
-        return "holds", f"the interval lies within {around}"
+        return "holds", f"the 95 % interval lies within {around}"
     if (is_above and difference.bound in (None, "lower")) or (
         is_below and difference.bound in (None, "upper")
     ):
-        return "does not hold", f"the interval lies outside of {around}"
+        return "does not hold", f"the 95 % interval lies outside {around}"
     if is_within or is_above or is_below:
         return "can't tell", CENSORED
-    return "can't tell", f"the interval has values on both sides of a bound of {around}"
+    return "can't tell", f"the 95 % interval lies partly inside and partly outside {around}"
 
 
 def _order_answer(
@@ -252,20 +260,24 @@ def _order_answer(
     shorter = [each.difference for each in below if each.difference is not None]
     reversed_ = [each for each in shorter if _is_clear(each) and each.mean < 0]
     if any(each.bound in (None, "upper") for each in reversed_):
-        return "does not hold", "a pair is reversed, or below half of its published size"
+        smaller = ", or a difference below half of its published size" if criterion.published else ""
+        return "does not hold", f"a pair has the opposite order{smaller} (p < .05, corrected)"
     if reversed_ or any(each.bound not in (None, "lower") for each in differences):
         return "can't tell", CENSORED
     unclear = sum(not (_is_clear(each) and each.mean > 0) for each in differences)
     too_small = sum(each.mean < half for each, half in zip(differences, halves, strict=True))
     if unclear:
-        return "can't tell", f"{unclear} of {len(differences)} pairs are not told apart"
+        return "can't tell", f"{unclear} of {len(differences)} pairs do not differ significantly"
     if too_small:
-        return "can't tell", f"{too_small} of {len(differences)} pairs are below half of the published size"
-    return "holds", f"all {len(differences)} pairs, corrected"
+        return (
+            "can't tell",
+            f"{too_small} of {len(differences)} pairs differ by less than half of the published size",
+        )
+    return "holds", f"all {len(differences)} pairs are in the claimed order (p < .05, corrected)"
 
 
 def _less(compared: ArmDifference, amount: float, criterion: Criterion) -> ArmDifference:
-    """A difference minus an amount, with its p-value."""
+    """Subtract an amount from a difference; with the new p-value."""
     first, second = compared.values
     less = first - amount
     difference = paired_difference(less - second) if criterion.paired else unpaired_difference(less, second)
@@ -280,7 +292,7 @@ def _corrected(compared: Sequence[ArmDifference]) -> list[ArmDifference]:
 
 
 def _is_clear(difference: Difference) -> bool:
-    """Whether a difference is not 0 after the correction; any difference without spread is."""
+    """Whether a difference is significant after the correction; without spread, whether it is not 0."""
     if difference.p_holm is not None:
         return difference.p_holm < ALPHA
     return difference.ci95 is not None and abs(difference.mean) >= NO_SPREAD
@@ -297,7 +309,7 @@ class VerdictRow:
     source: str
     """Authors and year."""
     rerun: Rerun
-    """Whether a published figure decides, or a direction with a number of ours."""
+    """Whether a published figure decides, or a published direction with a threshold or margin of ours."""
     scope: Scope
     """The setting of the runs."""
     verdict: Verdict
@@ -305,7 +317,7 @@ class VerdictRow:
     answer: str = ""
     """Answer of the rule in the setting of the runs."""
     reason: str = ""
-    """Why."""
+    """Reason of the answer."""
     effect: float | None = None
     """The first difference of its criterion; for several sizes, at the size nearest to the published size."""
     ci95: tuple[float, float] | None = None
@@ -315,9 +327,9 @@ class VerdictRow:
     unit: str = ""
     """Unit and subject of the effect."""
     remark: str = ""
-    """Size of the effect, effects of another sign at other sizes, and corrections after the runs."""
+    """Size for which the effect is given, effects of the opposite sign at other sizes, and later corrections."""
     published: float | None = None
-    """The published difference; None: only a direction was published and read."""
+    """The published difference; None: only a direction was published."""
     published_bound: Bound | None = None
     """Whether `published` is a lower or upper bound of the true difference."""
     read_by_eye: float | None = None
@@ -339,7 +351,7 @@ class VerdictRow:
         parts = []
         if self.published is not None:
             eye = (
-                "" if self.read_by_eye is None else f" ± {short(self.read_by_eye)}, read off a picture by eye"
+                "" if self.read_by_eye is None else f" ± {short(self.read_by_eye)}, read from a figure by eye"
             )
             parts.append(f"published: {MARKS[self.published_bound]}{short(self.published)}{eye}")
         elif self.threshold is not None:
@@ -351,22 +363,23 @@ class VerdictRow:
     @property
     def sentence(self) -> str:
         """The claim with its verdict, the effect with its unit, and the number that decides."""
+        why = f" ({self.reason})" if self.verdict == "can't tell" else ""
         if self.verdict == "not run":
             hours = "" if self.hours is None else f"; {duration_text(3600 * self.hours)} of one core"
             return f"{self.about}: not run ({self.criterion}{hours})."
-        effect = "no effect could be measured"
+        effect = "No effect could be measured"
         if self.effect is not None:
-            effect = f"{bounded(interval(self.effect, self.ci95), self.bound).text} {self.unit}"
-        remark = f"{self.remark}; " if self.remark else ""
+            effect = f"Effect {AT.get(self.bound, '')}{interval(self.effect, self.ci95).text}: {self.unit}"
+        remark = f"; {self.remark}" if self.remark else ""
         over = f"{self.num_seeds} {self.replicates}"
-        return f"{self.about}: {self.verdict}; {effect} ({remark}{self.criterion}; {over})."
+        return f"{self.about}: {self.verdict}{why}. {effect}{remark}; {self.criterion}; {over}."
 
 
 def verdict_row(claim: Claim, results: Path) -> VerdictRow:
-    """A claim with the verdict on its results, if their file exists.
+    """Make the row of a claim, with the verdict on its results if their file exists.
 
     Raises:
-        ConfigError: If deciding keys were changed after the runs, or the file can't be read.
+        ConfigError: If keys that decide were changed after the runs, or the file can't be read.
     """
     criterion = claim.criterion
     published = criterion.published_differences
@@ -415,7 +428,7 @@ def outdated_remark(claim: Claim) -> str:
 
 
 def _sizes_remark(criterion: Criterion, found: Sequence[Difference | None]) -> str:
-    """The size of the reported effect, and effects of another sign at other sizes."""
+    """The size of the reported effect, and effects of the opposite sign at other sizes."""
     sizes = criterion.sizes
     if sizes is None:
         return ""
@@ -428,23 +441,23 @@ def _sizes_remark(criterion: Criterion, found: Sequence[Difference | None]) -> s
     remark = (
         f"{sizes.setting}={sizes.values[sizes.nearest]}, the nearest to the published {sizes.published:,g}"
     )
-    return f"{remark}; the sign differs: {', '.join(others)}" if others else remark
+    return f"{remark}; opposite sign: {', '.join(others)}" if others else remark
 
 
 def all_verdicts(results: Path) -> list[VerdictRow]:
-    """All shipped claims with the verdicts on their results in a folder: re-runs of figures first, unrun ones last."""
+    """All shipped claims with the verdicts on their results in a folder; claims that were not run are last."""
     rows = [verdict_row(load_claim(name), results) for name in shipped_claims()]
     return sorted(rows, key=lambda row: (row.rerun == "direction re-run", row.verdict == "not run"))
 
 
 def shipped_verdicts() -> list[VerdictRow]:
-    """All shipped claims with the verdicts that this version ships."""
+    """Read the shipped verdicts on all shipped claims."""
     content = resources.files(__package__).joinpath(FILE).read_bytes()
     return msgspec.json.decode(content, type=list[VerdictRow])
 
 
 def verdicts_table(rows: Sequence[VerdictRow]) -> Table:
-    """The list as a table with a sentence per claim; CSV also has the figures."""
+    """Make a table with a sentence per claim; CSV also has the figures."""
     columns = (
         Column("rerun", heading="kind", merges=True),
         name_column("claim"),
@@ -476,13 +489,14 @@ def verdicts_table(rows: Sequence[VerdictRow]) -> Table:
 
 
 def summary(rows: Sequence[VerdictRow], *, is_short: bool = False) -> str:
-    """Numbers of claims by verdict; the long form adds verdicts in other settings."""
+    """Count the claims by verdict; the long form adds verdicts in other settings."""
     counts = Counter(row.verdict for row in rows)
     holds, fails, not_run = (counts[each] for each in ("holds", "does not hold", "not run"))
     undecided = len(rows) - holds - fails - not_run
     parts = (
-        f"{holds} {'holds' if holds == 1 else 'hold'}, {fails} {'does' if fails == 1 else 'do'} not, "
-        f"{undecided} can't be told, {not_run} {'is' if not_run == 1 else 'are'} not run"
+        f"{holds} {'holds' if holds == 1 else 'hold'} in the published setting, "
+        f"{fails} {'does' if fails == 1 else 'do'} not hold, {undecided} "
+        f"{'is' if undecided == 1 else 'are'} undecided, {not_run} {'was' if not_run == 1 else 'were'} not run"
     )
     if is_short:
         return f"Of {len(rows)} claims {parts}"
@@ -492,6 +506,6 @@ def summary(rows: Sequence[VerdictRow], *, is_short: bool = False) -> str:
         for each, number in counts.items()
         if " another " in each
     ]
-    kinds = f"{figures} are re-runs of published figures, the others of directions"
+    kinds = f"{figures} are re-runs of published figures, the others of published directions"
     line = f"Of {len(rows)} published claims {parts}; {kinds}."
-    return line + (f" Of those that can't be told, {', '.join(elsewhere)}." if elsewhere else "")
+    return line + (f" Of the undecided claims, {', '.join(elsewhere)}." if elsewhere else "")
