@@ -1,4 +1,4 @@
-"""Phrasebooks: agents that speak and listen by rule, with an inventory of forms and meanings.
+"""Phrasebooks: agents that speak and listen by fixed rules, with an inventory of forms and meanings.
 
 After the abstract of Boldt & Mortensen (2026, ACL 2026.acl-long.1389); the rules are ours.
 """

@@ -1,4 +1,4 @@
-"""`ecsuite audit`: whether messages matter to agents that act, or to those of a recorded log."""
+"""`ecsuite audit`: whether messages matter to agents that act, or to the agents of a recorded log."""
 
 from dataclasses import fields
 from pathlib import Path

@@ -46,7 +46,7 @@ def table(
             rich_help_panel=OUTPUT,
             help="Of --plot: curves (learning curves with bands over seeds; the default), over (a score over a "
             "numeric setting), heat (by two settings), parallel (all settings side by side) or plane (languages scored "
-            "with efficiency, beside the bound).",
+            "with efficiency, and the bound).",
         ),
         KINDS,
     ] = None,

@@ -64,8 +64,8 @@ def option_table(group: str, rows: list[tuple[str, str]]) -> str:
 
 GAMES_HEAD = """# Every game
 
-What is seen, said, asked and rewarded, and a round of training where it can be told in text. `ecsuite list game NAME`
-prints the same of one game, also of a YAML file of yours; `ecsuite show NAME` shows more rounds, and draws images.
+Inputs, messages, tasks and rewards of every game, and a round of training if it can be printed as text.
+`ecsuite list game NAME` prints these for one game or YAML file; `ecsuite show NAME` shows more rounds and draws images.
 """
 
 
@@ -237,7 +237,7 @@ game may have other values than these defaults.
 """
 WORDS = {int: "integer", float: "number", str: "text", bool: "true or false"}
 FAR = 2**53
-"""Bounds beyond this are those of the number's type."""
+"""Bounds beyond this are bounds of the number's type, and are not printed."""
 
 
 def settings_page() -> str:

@@ -1,6 +1,6 @@
-"""A loss over all pairs of a step: a society whose senders say the same objects in different words is rewarded.
+"""A loss over all pairs of a step that rewards senders for different messages about the same object.
 
-After the lexical diversity of populations; `strength` below 0 asks for one language instead.
+After the lexical diversity of populations; a `strength` below 0 rewards equal messages instead.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A world whose objects come from a generator without end: points in a square, of which no two are the same."""
+"""A world whose objects come from an endless generator: points in a square, all different."""
 
 from dataclasses import dataclass
 

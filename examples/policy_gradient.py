@@ -18,7 +18,7 @@ class PolicyGradient(TrainedPlay):
         """Set by `--set play.num_meanings=8`."""
 
         num_meanings: Count = 5
-        """Meanings, and as many symbols."""
+        """Number of meanings, and of symbols."""
         num_updates: Count = 4
         """Updates for each rollout."""
         clip: Positive = 0.2

@@ -1,4 +1,4 @@
-"""A play: the signalling game with a term in the loss, and a module of its own that is saved with the agents."""
+"""A play: the signalling game with a further term in the loss, and a module that is saved with the agents."""
 
 import copy
 from dataclasses import dataclass

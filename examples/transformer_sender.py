@@ -1,4 +1,4 @@
-"""A sender of plain `nn.TransformerDecoder`: it sees the meaning as memory, and the symbols that it has said."""
+"""A sender with a plain `nn.TransformerDecoder`, whose memory is the meaning and whose input is the message so far."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from ecsuite.parts.config import Count
 
 
 class TransformerSender(Sender):
-    """Says a symbol after the other, and attends to those before."""
+    """Sender that attends to all previous symbols of its message."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):

@@ -218,12 +218,12 @@ def _no_message(table: RawTable) -> CorpusError:
         if filled and isinstance(filled[0], dict):
             keys[name] = next(iter(filled[0]))
         if filled and all(map(_is_language, filled)):
-            whole.append(({"layout": f"rows:{name}"}, "a language: its keys are meant, its values are said"))
+            whole.append(({"layout": f"rows:{name}"}, "a language: keys are meanings, values are messages"))
             are_first = len(filled[0]) > len(table.rows)
         if filled and all(isinstance(cell, list) and isinstance(cell[0], dict) for cell in filled):
             whole.append(({"layout": f"rows:{name}"}, "a message an object of its lists"))
     if len(table.rows) == 1 < len(row) and _is_language(row):
-        whole = [({"layout": "rows:*"}, "a language: the columns are meant, their cells are said")]
+        whole = [({"layout": "rows:*"}, "a language: column names are meanings, cells are messages")]
     for name, key in keys.items():
         table = table.with_part(f"{name}.{key}") or table
     samples = {name: _samples(cells) for name, cells in table.columns.items() if name}

@@ -251,7 +251,7 @@ def _of_rows(
         raise CorpusError(f"{name}: a header and no rows, expected one message per row")
     if wrong := [(number, len(row)) for number, row in body if len(row) != len(header)]:
         expected = f"{len(header)} cells{', as in the header' if has_header else ''}, got {wrong[0][1]}"
-        others = f"{more(wrong)} have not as many" if len(wrong) > 1 else ""
+        others = f"{more(wrong)} have another number of cells" if len(wrong) > 1 else ""
         raise CorpusError(f"{place_of(name, unit, wrong[0][0])}: expected {expected}{others}")
     columns = {each: [row[at].strip() for _, row in body] for at, each in enumerate(header)}
     between = {**SEPARATORS, " ": "spaces", ": ": "colons"}.get(separator, separator.strip() or "tabs")

@@ -81,8 +81,8 @@ class SpaceOptions:
         kinds = np.unique(vectors, axis=0)
         if len(kinds) > MOST_MEANINGS:
             raise ConfigError(
-                f"space: {len(kinds):,} different meanings: expected at most {MOST_MEANINGS:,}, as a bound of so many "
-                "takes hours"
+                f"space: expected at most {MOST_MEANINGS:,} different meanings, since the bound "
+                f"of more takes hours, got {len(kinds):,}"
             )
         if self.space == "attributes":
             distances = (kinds[:, None] != kinds[None]).sum(-1).astype(np.float64)

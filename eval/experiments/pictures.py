@@ -38,34 +38,34 @@ if TYPE_CHECKING:
 
 
 MAX_POINTS = 200
-"""Most points of a curve."""
+"""Maximum number of points of a curve."""
 SECTION_ORDER = ("valid", "metrics", "train")
-"""Which section of a log a measure is taken from: the first that has it."""
+"""Sections of a log in which a measure is searched, in this order."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CurveLayout:
-    """How rows of a table are distinguished in figures: by name, and by panel."""
+    """Names and panels of the rows of a table in figures."""
 
     heading: str
-    """The setting that names are values of; empty: each row has a name of its own, or all have none."""
+    """Setting whose values are the names; empty: names combine all settings, or are empty."""
     names: tuple[str, ...]
-    """For each row its name."""
+    """Name of each row."""
     panels: tuple[str, ...]
-    """For each row its panel: the other settings."""
+    """Panel of each row: the other settings."""
 
 
 def curve_of(folders: Sequence[Path], measure: str, name: str = "", panel: str = "") -> Curve | None:
-    """The mean of several seeds and their range, up to the end of the shortest run.
+    """Compute the mean of several seeds and their range, up to the end of the shortest run.
 
     Args:
         folders: Run folders.
         measure: A measure of the evaluations, or a score of `evaluation.metrics`.
-        name: The curve's name.
-        panel: Its panel.
+        name: Name of the curve.
+        panel: Panel of the curve.
 
     Returns:
-        None if a log has no such measure, or they have no step in common.
+        The curve; None if a log lacks the measure, or the logs have no step in common.
     """
     logs = list[MeasureLog]()
     for folder in folders:
@@ -97,11 +97,11 @@ def curve_of(folders: Sequence[Path], measure: str, name: str = "", panel: str =
 
 
 def layout_of(keys: Sequence[str], rows: Sequence[Sequence[Any]]) -> CurveLayout:
-    """Names and panels of rows: names are the setting with most values, of those with few enough for the colours.
+    """Choose names and panels of rows: names are the setting with the most values for which there are enough colours.
 
     Args:
-        keys: The settings of a row.
-        rows: Their values in each row.
+        keys: Names of the settings.
+        rows: Values of the settings in each row.
     """
     num_values = [len({repr(row[place]) for row in rows}) for place in range(len(keys))]
     usable = [place for place in range(len(keys)) if 2 <= num_values[place] <= len(COLOURS)]
@@ -121,21 +121,21 @@ def layout_of(keys: Sequence[str], rows: Sequence[Sequence[Any]]) -> CurveLayout
 
 
 MAX_PANELS = 12
-"""Most panels of a figure."""
+"""Maximum number of panels of a figure."""
 MAX_ROWS = 60
-"""Most combinations of settings in a figure with a row each."""
+"""Maximum number of combinations of settings in a figure with one row each."""
 OVER_SEEDS = "lines: means over seeds; bands: their 95 % intervals"
 
 
 def sweep_curves(
     records: Sequence[Source], measure: str, by: Sequence[str] | None = None
 ) -> tuple["Figure", list[Curve]]:
-    """A measure against the step: a line for the mean of each combination of settings, a band over its seeds.
+    """Plot a measure over steps, with a line for the mean of each combination of settings and a band over its seeds.
 
     Args:
         records: Runs, whose names are their folders.
         measure: A measure of the evaluations, such as accuracy.
-        by: Settings that are distinguished; None: all that vary.
+        by: Settings that are distinguished; None: all settings that vary.
 
     Returns:
         The figure and its lines.
@@ -154,7 +154,7 @@ def sweep_curves(
     ]
     lines = [line for line in found if line is not None]
     if not lines:
-        raise ConfigError(f"--measure {measure}: no log of these runs has it")
+        raise ConfigError(f"--measure {measure}: not in the logs of these runs")
     return curves(lines, x=STEP, y=measure, limits=axis_limits(measure), heading=layout.heading), lines
 
 
@@ -165,23 +165,24 @@ def over_setting(
     by: Sequence[str] | None = None,
     direction: str | None = None,
 ) -> tuple["Figure", list[Curve]]:
-    """A score over a numeric setting: means over seeds with their 95 % intervals, a line for each other setting.
+    """Plot a score over a numeric setting: means over seeds with 95 % intervals, a line for each other setting.
 
     The axis is logarithmic if all values are positive and the largest is many times the smallest. A dotted line is the
-    chance level, if that is the same for all runs.
+    chance level, if all runs have the same chance level.
 
     Args:
         records: The runs.
         score: A measure or a score.
-        over: The setting; None: the one that is numeric and varies.
-        by: Other settings that are distinguished; None: all that vary.
-        direction: higher or lower is better; None: neither is known.
+        over: The numeric setting; None: the only numeric setting that varies.
+        by: Other settings that are distinguished; None: all settings that vary.
+        direction: Whether higher or lower is better; None: unknown.
 
     Returns:
         The figure and its lines.
 
     Raises:
-        ConfigError: If a name is unknown, the setting is not numeric or not told, or matplotlib is missing.
+        ConfigError: If a name is unknown, the setting is not numeric, several numeric settings vary and `over` is None,
+            or matplotlib is missing.
     """
     everything = Results(records).means(figures=[score])
     known = list(dict.fromkeys(key for record in records for key in record.settings))
@@ -190,9 +191,7 @@ def over_setting(
     if over not in known:
         raise unknown_name("setting", over, known)
     if over not in numeric:
-        raise ConfigError(
-            f"--over {over}: expected a setting with several numbers; others are not on one axis"
-        )
+        raise ConfigError(f"--over {over}: expected a setting with several numbers as values")
     keys = [key for key in (everything.keys if by is None else by) if key != over]
     table = Results(records).means(by=[*keys, over], figures=[score])
     lines_of: dict[str, list[tuple[Combination, list[Source]]]] = {}
@@ -226,7 +225,7 @@ def over_setting(
 def _lines_of(
     rows: Sequence[tuple[Combination, list[Source]]], score: str, name: str, panel: str
 ) -> list[Curve]:
-    """The rows that differ in their last setting as a line over it; split ones are a gap with a point a seed."""
+    """Make a line over the last setting; rows that are split into protocols are gaps with one point per seed."""
     ordered = sorted(
         ((float(row.settings[-1]), row.cells[0], runs) for row, runs in rows), key=lambda each: each[0]
     )
@@ -258,21 +257,19 @@ def numeric_keys(keys: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str
 
 def _only(numeric: Sequence[str]) -> str:
     if len(numeric) != 1:
-        told = f"several do: {', '.join(numeric)}" if numeric else "none does"
-        raise ConfigError(
-            f"--over: name the numeric setting that is the axis across; of those that vary {told}"
-        )
+        varying = f"several vary: {', '.join(numeric)}" if numeric else "none varies"
+        raise ConfigError(f"--over: expected one numeric setting for the horizontal axis; {varying}")
     return numeric[0]
 
 
 def score_heat_map(records: Sequence[Source], score: str, keys: Sequence[str]) -> "Figure":
-    """The means of a score by two settings, the first downwards and the second across.
+    """Plot the means of a score by two settings, the first on the vertical and the second on the horizontal axis.
 
     Raises:
         ConfigError: If a name is unknown, there are not two settings, or matplotlib is missing.
     """
     if len(keys) != 2:
-        raise ConfigError(f"--by {','.join(keys)}: a heat map has two settings")
+        raise ConfigError(f"--by {','.join(keys)}: expected two settings for a heat map")
     table = Results(records).means(by=keys, figures=[score])
     rows, columns = (_ordered([row.settings[side] for row in table.rows]) for side in range(2))
     values = np.full((len(rows), len(columns)), np.nan)
@@ -286,12 +283,12 @@ def score_heat_map(records: Sequence[Source], score: str, keys: Sequence[str]) -
 
 
 def settings_side_by_side(records: Sequence[Source], score: str, direction: str | None = None) -> "Figure":
-    """A row for each combination of settings, the best first, coloured by the place of each value in its column.
+    """Plot a row for each combination of settings, the best first, coloured by the rank of each value in its column.
 
     Args:
         records: The runs, such as the trials of a search.
         score: A measure or a score.
-        direction: higher or lower is better; None: higher.
+        direction: Whether higher or lower is better; None: higher.
 
     Raises:
         ConfigError: If the score is unknown, no setting varies, or matplotlib is missing.
@@ -315,7 +312,7 @@ def settings_side_by_side(records: Sequence[Source], score: str, direction: str 
         list(map(axis_label, [*table.keys, score + ARROWS[direction]])),
         texts=list(zip(*texts, strict=True)),
         limits=(0, 1),
-        scale="place in the column",
+        scale="rank in the column",
         ends=("least", "greatest"),
         title=f"All settings and {score}, best first",
         notes=[f"and {left_out} more combinations"] if left_out else [],
@@ -323,7 +320,7 @@ def settings_side_by_side(records: Sequence[Source], score: str, direction: str 
 
 
 def score_intervals(table: Means, records: Sequence[Source], score: str, direction: str | None) -> "Figure":
-    """A row for each combination of settings: the mean of a score, its 95 % interval, and the seeds."""
+    """Plot a row for each combination of settings: the mean of a score, its 95 % interval, and the seeds."""
     place = table.figures.index(score)
     points = []
     for row, runs in zip(table.rows, groups_of(table, records), strict=True):
@@ -338,7 +335,7 @@ def score_intervals(table: Means, records: Sequence[Source], score: str, directi
 def score_against_score(
     table: Means, records: Sequence[Source], across: str, up: str, note: str = ""
 ) -> "Figure":
-    """A mark for each run that has two scores, by its settings."""
+    """Plot each run that has two scores as a mark, whose colour and panel show its settings."""
     layout = layout_of(table.keys, [row.settings for row in table.rows])
     points: dict[str, list[tuple[float, float]]] = {}
     for name, runs in zip(layout.names, groups_of(table, records), strict=True):
@@ -354,7 +351,7 @@ def score_against_score(
 
 
 def groups_of(table: Means, records: Sequence[Source]) -> list[list[Source]]:
-    """The runs of each row that did not fail and are whole."""
+    """Find the runs of each row that are complete and did not fail."""
     return [
         [
             each
@@ -371,11 +368,13 @@ def groups_of(table: Means, records: Sequence[Source]) -> list[list[Source]]:
 
 def _require_few(panels: Sequence[str]) -> None:
     if (number := len(set(panels))) > MAX_PANELS:
-        raise ConfigError(f"{number} panels are too many: name fewer settings with --by")
+        raise ConfigError(
+            f"expected at most {MAX_PANELS} panels, got {number}: name fewer settings with --by"
+        )
 
 
 def _ordered(values: Sequence[Any]) -> list[Any]:
-    """Different values: numbers by size, others as they come."""
+    """Distinct values: numbers in ascending order, other values in the given order."""
     unique = list({repr(value): value for value in values}.values())  # a setting may be a list
     return sorted(unique) if all(map(_is_number, unique)) else unique
 
@@ -385,7 +384,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _shares(values: Sequence[Any]) -> list[float]:
-    """Position of each value among the different ones, from 0 to 1."""
+    """Rank of each value among the distinct values, from 0 to 1."""
     unique = _ordered(values)
     place: Mapping[str, int] = {repr(value): index for index, value in enumerate(unique)}
     return [place[repr(value)] / (len(unique) - 1) if len(unique) > 1 else 0.5 for value in values]
@@ -396,8 +395,8 @@ def _text(value: Any) -> str:
 
 
 KINDS = ("curves", "over", "heat", "parallel", "plane")
-"""Kinds of pictures: learning curves, a score over a numeric setting, by two settings, by all side by side, and the
-efficiency plane."""
+"""Kinds of pictures: learning curves, a score over a numeric setting, a heat map of two settings, all settings side by
+side, and the efficiency plane."""
 
 
 def draw(
@@ -410,16 +409,16 @@ def draw(
     by: Sequence[str] | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> str:
-    """Draw runs into a file, and say in a line what is in it.
+    """Draw runs into a file, and describe the picture in a line.
 
     Args:
-        sources: The runs; others are left out, but on the plane.
+        sources: The runs; other sources are only in the plane.
         file: The picture, .svg, .pdf or .png.
         kind: One of `KINDS`.
-        measure: A measure of the evaluations; but for curves, any score.
-        over: The numeric setting of kind over; None: the only one that varies.
-        by: Settings that are distinguished, of heat two; None: all that vary.
-        labels: Labels of axes by setting or score, in place of ours.
+        measure: A measure of the evaluations; for all kinds but curves, also a score.
+        over: The numeric setting of kind over; None: the only numeric setting that varies.
+        by: Settings that are distinguished, two for heat; None: all settings that vary.
+        labels: Labels of axes by setting or score; other axes have the default labels.
 
     Raises:
         ConfigError: If a name is unknown, too little varies, or matplotlib is missing.
@@ -429,40 +428,40 @@ def draw(
         if name not in known:
             raise unknown_name("setting or score", name, sorted(known))
     with axis_labels(labels or {}):
-        figure, told = _drawn(sources, kind, measure, over, by)
+        figure, about = _drawn(sources, kind, measure, over, by)
         prepare_picture(file)
         save(figure, file)
-    return f"{told} in {file}"
+    return f"{about} in {file}"
 
 
 def _drawn(
     sources: Sequence[Source], kind: str, measure: str, over: str | None, by: Sequence[str] | None
 ) -> tuple["Figure", str]:
-    """A figure of a kind, and a line about it; see `draw`."""
+    """Make a figure of a kind, and its description; see `draw`."""
     runs = [source for source in sources if source.is_run]
     direction = traits_of(measure).direction or DIRECTIONS.get(measure)
     whole = [run for run in runs if run.failure is None and run.is_whole]  # others are not drawn
     number = sum(run.figures.get(measure) is not None for run in whole) or len(whole)
-    told = f"{measure} of {number} runs"
+    about = f"{measure} of {number} runs"
     if kind == "plane":
-        figure, told = draw_plane(sources), f"{len(sources)} languages beside the bound"
+        figure, about = draw_plane(sources), f"{len(sources)} languages and the bound"
     elif kind == "curves":
         figure, lines = sweep_curves(runs, measure, by)
-        told = f"{told}, {_lines(len(lines))} with bands over seeds,"
+        about = f"{about}, {_lines(len(lines))} with bands over seeds,"
     elif kind == "over":
         figure, lines = over_setting(runs, measure, over, by, direction)
-        told = f"{told}, {_lines(len(lines))} with intervals over seeds,"
+        about = f"{about}, {_lines(len(lines))} with intervals over seeds,"
     elif kind == "heat":
         varying = list(dict.fromkeys(key for run in runs for key in run.settings))
         if by is None and len(varying) < 2:
             raise ConfigError("--kind heat: fewer than two settings vary between these runs")
         keys = by or varying[:2]
         figure = score_heat_map(runs, measure, keys)
-        told = f"{told} by {' and '.join(keys)}"
+        about = f"{about} by {' and '.join(keys)}"
     else:
         figure = settings_side_by_side(runs, measure, direction)
-        told = f"{measure} and the settings of {number} runs"
-    return figure, told
+        about = f"{measure} and the settings of {number} runs"
+    return figure, about
 
 
 def _lines(number: int) -> str:

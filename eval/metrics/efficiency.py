@@ -239,7 +239,7 @@ def _language(corpus: Corpus, vectors: Any, space: Space, options: Options) -> _
         source=EXACT if drawn is None else str(drawn),
         about="of the sender's own probabilities, exact"
         if drawn is None
-        else f"of {drawn:,} messages a meaning that the sender says at random",
+        else f"of {drawn:,} messages per meaning, sampled from the sender",
     )
 
 

@@ -329,7 +329,7 @@ def contact(corpus: Corpus, options: Options) -> list[Score]:
     before = [_before(corpus, whole, rows[speaker]) for speaker in speakers]
     shared = sorted(set.intersection(*(set(said) for said in now)))[:MAX_MEANINGS]
     if not shared:
-        return [score(value=None, reason="no meaning is said by all speakers") for score in scores]
+        return [score(value=None, reason="no meaning has messages of all speakers") for score in scores]
     known = [meaning for meaning in shared if all(meaning in said for said in before)]
     within, between, survival, distinct = scores
     of_survival = _survival(now, before, home, known) if known else {}
@@ -449,7 +449,7 @@ AGREEMENT = Traits(
     name="agreement",
     about="rounds that succeed at the end",
     title="success in the last quarter of the rounds",
-    high="1 if all rounds succeed; at chance level, answers do not depend on what was said",
+    high="1 if all rounds succeed; at chance level, answers do not depend on messages",
     question="shared",
     direction="higher",
     bounds=(0.0, 1.0),
@@ -551,7 +551,7 @@ def pseudo_dyads(corpus: Corpus, options: Options) -> list[Score]:
     shared = sorted(set.intersection(*map(set, said)))
     if met.all() or not met.any() or not shared:
         reason = "all speakers met, or had a partner in common" if met.all() else "no two speakers met"
-        return [score(value=None, reason=reason if shared else "no meaning is said by all speakers")]
+        return [score(value=None, reason=reason if shared else "no meaning has messages of all speakers")]
     chosen = np.sort(rng.choice(shared, min(len(shared), MAX_MEANINGS), replace=False)).tolist()
     alike = np.array([
         [1 - _distance(said[one][meaning], said[other][meaning]) for meaning in chosen]
@@ -650,7 +650,7 @@ def drift(corpus: Corpus, options: Options) -> list[Score]:
     said = [most_used(corpus, whole, steps == step) for step in known]
     shared = sorted(set.intersection(*map(set, said)))
     if not shared:
-        return [score(value=None, reason="no meaning is said at all evaluations") for score in scores]
+        return [score(value=None, reason="no meaning has messages at all evaluations") for score in scores]
     words = [[each[meaning] for meaning in shared] for each in said]
     began = [corpus.columns[BEGAN][steps == step][0] if BEGAN in corpus.columns else 0 for step in known]
     consecutive = list(pairwise(range(len(known))))

@@ -44,7 +44,7 @@ DEFAULT = PhrasebookOptions()
 LISTENER = Traits(
     name="phrasebook_listener",
     about="success of a phrasebook listener, relative",
-    high="1 if a listener that reads the inventory's forms by rule is as good as the trained listener",
+    high="1 if a listener that only uses the inventory is as good as the trained listener",
     question="agents",
     direction="higher",
     chance="guesses",
@@ -55,7 +55,7 @@ SPEAKER = replace(
     LISTENER,
     name="phrasebook_speaker",
     about="success of a phrasebook speaker, relative",
-    high="1 if a speaker that says the inventory's forms by rule is understood as well as the trained speaker",
+    high="1 if a speaker that only uses the inventory is understood as well as the trained speaker",
 )
 NPMI = replace(
     LISTENER,
@@ -71,7 +71,7 @@ NPMI = replace(
 def phrasebook(run: "Run", options: Options, own: PhrasebookOptions = DEFAULT) -> list[Score]:
     """Success of phrasebook agents with trained partners, relative to the success of the trained pair.
 
-    After Boldt & Mortensen (2026, ACL 2026.acl-long.1389; only the abstract was read, the rules are those of
+    After Boldt & Mortensen (2026, ACL 2026.acl-long.1389; only the abstract was read, the rules are in
     `ecsuite.agents.phrasebook`). With accuracies in the rounds of validation, `phrasebook_listener` is the accuracy of
     the trained speaker with a listener that reads the forms in its messages, divided by the accuracy of the trained
     pair; `phrasebook_speaker` uses a speaker that covers meanings with forms, and the trained listener. A society is

@@ -218,8 +218,8 @@ def _grammar_corpus(name: str, options: InitialLanguage.Options, world: World, c
         raise ConfigError(f"{name}: expected attributes with equal numbers of values, got {list(sizes)}")
     if channel.max_len < len(sizes):
         raise ConfigError(
-            f"{name}: messages of {len(sizes)} words are longer than those of the channel (channel.max_len: "
-            f"{channel.max_len})"
+            f"{name}: messages have {len(sizes)} words: expected channel.max_len of at least {len(sizes)}, got "
+            f"{channel.max_len}"
         )
     try:
         return make_corpus(
@@ -313,8 +313,8 @@ class Teaching:
                 continue
             if role in population.frozen:
                 raise ConfigError(
-                    f"{role}.taught: the {role}s are frozen (training.freeze_{role}): teach them in a run of its "
-                    f"own, and name that in training.init_{role}"
+                    f"{role}.taught: the {role}s are frozen (training.freeze_{role}): teach them in another run, and "
+                    f"give its folder as training.init_{role}"
                 )
             require_symbols(population.senders[0], f"{role}.taught")
             self.options[role] = options = part.options

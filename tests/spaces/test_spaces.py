@@ -102,7 +102,7 @@ def test_what_options_do_not_fit():
         SpaceOptions(space="features")
     with pytest.raises(ConfigError, match="did you mean 'colour'"):
         SpaceOptions(space="color")
-    with pytest.raises(ConfigError, match=r"10,000 different meanings: expected at most 1,000"):
+    with pytest.raises(ConfigError, match=r"expected at most 1,000 different meanings, .* got 10,000"):
         SpaceOptions().make(np.arange(10_000)[:, None])
     with pytest.raises(ConfigError, match="features are numbers"):
         SpaceOptions(space="features", variance=1.0).make(np.array([["a"], ["b"]]))

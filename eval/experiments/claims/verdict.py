@@ -494,8 +494,8 @@ def summary(rows: Sequence[VerdictRow], *, is_short: bool = False) -> str:
     holds, fails, not_run = (counts[each] for each in ("holds", "does not hold", "not run"))
     undecided = len(rows) - holds - fails - not_run
     parts = (
-        f"{holds} {'holds' if holds == 1 else 'hold'} in the published setting, "
-        f"{fails} {'does' if fails == 1 else 'do'} not hold, {undecided} "
+        f"{holds} {'holds' if holds == 1 else 'hold'}, "
+        f"{fails} {'does' if fails == 1 else 'do'} not, {undecided} "
         f"{'is' if undecided == 1 else 'are'} undecided, {not_run} {'was' if not_run == 1 else 'were'} not run"
     )
     if is_short:

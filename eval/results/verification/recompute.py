@@ -116,8 +116,8 @@ class VerifyOptions:
         for name in self.own:
             if not own_code.is_foreign(name):
                 raise ConfigError(
-                    f"metrics: expected your own metric, ./mine.py:my_metric, got {shown(name)}; those of ecsuite are "
-                    "always computed again"
+                    f"metrics: expected your own metric, ./mine.py:my_metric, got {shown(name)}; metrics of ecsuite "
+                    "are always computed again"
                 )
 
     @property

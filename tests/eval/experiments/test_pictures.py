@@ -197,8 +197,8 @@ def words(file):
 def test_what_cannot_be_drawn_is_refused_in_a_line(ecsuite, study, tmp_path, no_layout):
     for arguments, said in (
         (["--kind", "heatmap"], "did you mean 'heat'"),
-        (["--measure", "topsim"], "no log of these runs has it"),
-        (["--kind", "heat", "--by", "channel.kind"], "a heat map has two settings"),
+        (["--measure", "topsim"], "not in the logs of these runs"),
+        (["--kind", "heat", "--by", "channel.kind"], "expected two settings for a heat map"),
         (["--kind", "parallel", "--measure", "topsin"], "topsin"),
         (["--by", "channel.size"], "channel.size"),
         (["--over", "channel.size"], "did you mean"),

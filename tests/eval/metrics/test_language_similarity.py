@@ -280,7 +280,7 @@ def test_drift_of_a_new_language_each_time_is_at_chance_and_of_the_same_far_belo
         (Corpus(WORDS, meanings=MEANINGS), "fewer than two evaluations"),
         (Corpus([[1]] * 2, columns={"step": [1, 2]}), "no meanings"),
         (Corpus([[1]] * 2, meanings=[[0], [0]], columns={"step": [1, 1]}), "fewer than two evaluations"),
-        (Corpus([[1]] * 2, meanings=[[0], [1]], columns={"step": [1, 2]}), "no meaning is said at all"),
+        (Corpus([[1]] * 2, meanings=[[0], [1]], columns={"step": [1, 2]}), "no meaning has messages at all"),
     ],
 )
 def test_drift_is_undefined_with_a_reason(corpus, reason):

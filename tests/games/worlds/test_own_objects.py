@@ -216,7 +216,7 @@ def test_what_does_not_fit_is_refused(tmp_path, settings, message):
         ("a,b\n1,x\n2,\n", 'row 3, column "b": expected a value, got nothing$'),
         (
             "a,b\n1\n2\n3,4\n",
-            "row 2: expected 2 cells, as in the header, got 1, and 1 more rows have not as many",
+            "row 2: expected 2 cells, as in the header, got 1, and 1 more rows have another number of cells",
         ),
         ("1,2\n3,4\n5,6\n", "row 1: expected the names of the columns, got 1, 2"),
         (
