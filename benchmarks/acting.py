@@ -1,9 +1,9 @@
-"""Agents that act: steps a second of the guided grid, and rewards of shipped games beside those of scripted agents.
+"""Agents that act: steps per second of the guided grid, and rewards of trained and of scripted agents in shipped games.
 
     OMP_NUM_THREADS=1 python benchmarks/acting.py                               # steps a second; results/acting.json
     OMP_NUM_THREADS=1 python benchmarks/acting.py --train reference --seeds 1 2 # also minutes of CPU, in one thread
 
-A step is one of one episode that is not over, in which all agents see, act and speak; 64 episodes are side by side.
+In a step, all agents of an unfinished episode see, act and speak; 64 episodes run in parallel.
 Seconds are those of the process, so that what else the machine does counts little.
 """
 
@@ -60,7 +60,7 @@ def speed() -> dict[str, float]:
 
 
 def trained(game: str, seed: int) -> dict[str, float]:
-    """The reward of agents after training, that of scripted agents in the same episodes, and minutes of CPU."""
+    """Rewards of trained and of scripted agents in the same episodes, and minutes of CPU."""
     experiment = load_experiment(game, [f"training.seed={seed}"])
     with tempfile.TemporaryDirectory() as folder:
         start = time.process_time()
@@ -76,7 +76,7 @@ def trained(game: str, seed: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """Measure, print and keep."""
+    """Measure, print and store."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--concepts", type=int, default=50)
     parser.add_argument("--length", type=int, default=4, help="words per message")
     parser.add_argument("--phrase", type=int, default=4, help="concepts per phrase")
-    parser.add_argument("--repeats", type=int, default=3, help="number of runs, of which the fastest counts")
+    parser.add_argument("--repeats", type=int, default=3, help="number of runs; the fastest counts")
     parser.add_argument("--program", type=Path, help="the authors' concept_best_match.py")
     add_json_option(parser)
     arguments = parser.parse_args()

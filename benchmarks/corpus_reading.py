@@ -50,9 +50,7 @@ def main() -> None:
     )
     parser.add_argument("--symbols", type=int, default=10_000_000, help="number of symbols to read")
     parser.add_argument("--vocab-size", type=int, default=100, help="number of different symbols")
-    parser.add_argument(
-        "--repeats", type=int, default=3, help="number of readings, of which the fastest counts"
-    )
+    parser.add_argument("--repeats", type=int, default=3, help="number of readings; the fastest counts")
     parser.add_argument("--reader", choices=["ecsuite", "json"], help=argparse.SUPPRESS)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     add_json_option(parser)

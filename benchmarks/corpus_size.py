@@ -15,7 +15,7 @@ messages say nothing. Meanings are drawn independently, so that corpora vary. It
     python benchmarks/corpus_size.py --rows corpus_size.json --picture docs/pictures/how_many_messages.svg
     python benchmarks/corpus_size.py --corpora 20 --metrics topsim posdis --attributes 2 3
 
-Every corpus is a job whose result is kept in `--cache`, so that a stopped command goes on.
+Every corpus is a job whose result is stored in `--cache`, so that a stopped command resumes.
 """
 
 import argparse
@@ -370,7 +370,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--corpora", type=int, default=20, help="corpora of each language and size")
     parser.add_argument("--slow-corpora", type=int, default=10, help=f"the same of {' and '.join(SLOW)}")
     parser.add_argument("--metrics", nargs="+", default=METRICS)
-    parser.add_argument("--cache", type=Path, default=Path("runs/corpus_size"), help="folder of kept results")
+    parser.add_argument(
+        "--cache", type=Path, default=Path("runs/corpus_size"), help="folder of stored results"
+    )
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--picture", type=Path, help="SVG or PNG file for the curves")
     parser.add_argument("--json", type=Path, help="file for the rows")

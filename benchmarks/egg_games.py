@@ -1,11 +1,11 @@
-"""Games of EGG's zoo, unmodified, beside ours: accuracy at one budget, and seconds of training.
+"""Unmodified games of EGG's zoo compared with ours: accuracy at one budget, and seconds of training.
 
     PYTHONPATH=EGG python benchmarks/egg_games.py
     PYTHONPATH=EGG python benchmarks/egg_games.py channel --seeds 1
 
 EGG is the checkout of https://github.com/facebookresearch/EGG; it needs the package `editdistance`. Both programs
 have the same sizes, learning rate, number of updates, rounds an update, and where there are files the same meanings;
-EGG runs through `ecsuite.games.runs.egg_bridge`. Each run is a process of its own, the two programs by turns. Seconds
+EGG runs through `ecsuite.games.runs.egg_bridge`. Each run has a separate process; the programs alternate. Seconds
 are those of training with its evaluations, one an epoch, without imports; ours also write checkpoints and the corpus.
 Accuracy is of greedy messages: in `basic_games` about the rounds of the validation file, else about each meaning of
 training.
@@ -122,7 +122,7 @@ def main() -> None:
 
 
 def compare(name: str, arguments: argparse.Namespace) -> list[Row]:
-    """Both programs with each seed, by turns."""
+    """Run both programs alternately with each seed."""
     found: dict[str, list[dict[str, float]]] = {"egg": [], "ecsuite": []}
     for seed in range(1, arguments.seeds + 1):
         with tempfile.TemporaryDirectory() as folder:
@@ -151,7 +151,7 @@ def compare(name: str, arguments: argparse.Namespace) -> list[Row]:
 
 
 def write_meanings(name: str, folder: Path, seed: int) -> None:
-    """The files that both programs read; those of `compo_vs_generalization` are what EGG makes."""
+    """Write the files that both programs read; EGG makes the files of `compo_vs_generalization`."""
     random = np.random.default_rng(seed)
     for file, number in ((TRAIN, 8192), (VALID, 1024)):
         if name == "basic_games, reconstruction":
@@ -216,7 +216,7 @@ def measure_ours(pair: Pair, seed: int, precision: str) -> dict[str, float]:
 
 
 def share_right(run: Any, meanings: Sequence[Any]) -> float:
-    """The share of meanings of which the receiver names all attributes."""
+    """The share of meanings whose attributes the receiver all names."""
     answers = np.asarray(run.understand(run.speak(meanings)))
     return float((answers == np.asarray(meanings)).all(1).mean())
 

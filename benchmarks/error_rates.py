@@ -5,8 +5,8 @@
     python benchmarks/error_rates.py --parts copies --out benchmarks/results/error_rates.json    # half an hour
 
 **False positives**: messages that are independent of their meanings; the share of corpora with p < .05 (two-sided,
-`Chance.p_value`) by score, and the share of corpora of which any score is called above or below chance after Holm's
-correction. **Coverage**: a grammar of which half of the symbols are noise; the share of 95 % intervals that contain the
+`Chance.p_value`) by score, and the share of corpora with any score above or below chance after Holm's
+correction. **Coverage**: a grammar with noise in half of the symbols; the share of 95 % intervals that contain the
 mean score of corpora of this size, and the score of the language (100,000 messages). Scores that depend on the number
 of messages cover the former only.
 
@@ -60,7 +60,7 @@ ALSO = ("morphemes", "attribute_information", "language_similarity", "mig", "dci
 NOT_MEASURED = ("ease_of_learning", "xferbench", "generalisation", "rsa", "noise_objects")
 """They train models for minutes, or ask agents that were trained."""
 FIXED = "conflict_count"
-"""It is defined for messages of as many symbols as attributes."""
+"""It is defined if messages have one symbol per attribute."""
 PARTS = (
     "any",
     "chance",
@@ -107,7 +107,7 @@ class Share:
 
 
 def random_corpus(rng: np.random.Generator, num_speakers: int = 1, is_short: bool = True) -> Corpus:
-    """Messages of 1 to 6 symbols, or of as many as attributes, that say nothing of their meanings."""
+    """Random messages of 1 to 6 symbols, or with one symbol per attribute."""
     meanings = rng.integers(0, NUM_VALUES, (NUM_MESSAGES, NUM_ATTRIBUTES))
     symbols = rng.integers(0, 8, (NUM_MESSAGES, 6))
     lengths = rng.integers(1, 7, NUM_MESSAGES) if is_short else np.full(NUM_MESSAGES, NUM_ATTRIBUTES)
@@ -141,7 +141,7 @@ def corpus_of(symbols: np.ndarray, lengths: np.ndarray, meanings: np.ndarray, co
 
 
 def copied_corpus(rng: np.random.Generator, copies: str, share: float, num_meanings: int) -> Corpus:
-    """Some of the 4 to the power of 2 or 4 meanings, each with as many messages; a share of the symbols names values.
+    """Some of the 4^2 or 4^4 meanings, each with equally many messages; a share of the symbols names values.
 
     The others are drawn once for each meaning, and a tenth of all symbols again for each message.
     """

@@ -2,9 +2,9 @@
 
     python benchmarks/gguf_models.py      # needs `ecsuite data smollm2` and the package xllamacpp
 
-Questions are those of the naming game: rounds of a memory and names in an order of their own, an answer that is one of
-these names, at temperature 0. Each library answers them in a process of its own, with one thread. Seconds are those of
-the processor, as other work may run beside. Results are kept in results/gguf_models.json.
+Questions are from the naming game: a memory of rounds, names in random order, and one of these names as answer, at
+temperature 0. Each library answers them in a separate process, with one thread. Seconds are
+CPU time, since other work may run at the same time. Results are stored in results/gguf_models.json.
 """
 
 import json

@@ -1,8 +1,8 @@
 """GPU use of each kind of training: time, kernels, memory, and the share of its limit that is used.
 
-    python benchmarks/gpu.py                     # within 8 minutes; called again, it goes on where it was
+    python benchmarks/gpu.py                     # within 8 minutes; repeat the command to continue
     python benchmarks/gpu.py disc_small icy      # rows whose names begin so
-    python benchmarks/gpu.py --again             # measures rows anew that are in the file
+    python benchmarks/gpu.py --again             # measure rows again that are in the file
 
 Each row is a training as users run it, interrupted when enough was measured, and is written as soon as it is known to
 a file of this GPU under `benchmarks/results`, with its date; `compare.py` compares two such files. EGG's rows need
@@ -38,7 +38,7 @@ RESULTS = Path(__file__).parent / "results"
 NUM_BLOCKS = 5
 """Timed blocks of updates; the device is waited for between them alone."""
 NUM_PROFILED = 4
-"""Updates of which kernels are counted."""
+"""Number of updates whose kernels are counted."""
 STARTS = re.compile("LaunchKernel|GraphLaunch")
 """Calls by which the processor starts something on the device."""
 BARS = (
@@ -52,7 +52,7 @@ BARS = (
 
 
 class Enough(Exception):
-    """Ends a training of which enough was measured."""
+    """Exception that ends a training after enough measurements."""
 
 
 class Measurement:
@@ -197,7 +197,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=5.0, help="least time of what is timed of a row")
     parser.add_argument("--device", default="cuda", help="cuda or cpu")
     parser.add_argument("--small", action="store_true", help="tiny models, to try the script")
-    parser.add_argument("--again", action="store_true", help="measure rows anew that are in the file")
+    parser.add_argument("--again", action="store_true", help="measure rows again that are in the file")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the file")
     given = parser.parse_args(arguments)
     began = time.monotonic()
@@ -216,12 +216,12 @@ def main(arguments: list[str] | None = None) -> None:
         try:
             document = json.loads(file.read_text())
         except ValueError as error:
-            parser.error(f"{file}: not the JSON that was written: {error}; move it away to begin anew")
+            parser.error(f"{file}: not the JSON that was written: {error}; move it away to start again")
     for name, make in chosen:
         if name in document["measured"] and not given.again:
             continue
         if time.monotonic() - began > 60 * given.minutes:
-            print(f"{name}: not begun, as {given.minutes:g} minutes are over; call this again to go on")
+            print(f"{name}: not begun, as {given.minutes:g} minutes are over; run this again to continue")
             continue
         try:
             rows = list(measure(name, make, device, given.seconds, is_small=given.small))

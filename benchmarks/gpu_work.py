@@ -44,7 +44,7 @@ SMALLER = {
 """Settings of games with which a whole measurement takes a second."""
 
 NUM_TESTED = 32
-"""Batches of a test of XferBench, which has its own graph; a real one has eight times as many."""
+"""Number of batches of a test of XferBench, which has its own graph; a real test has eight times more."""
 
 Told = Callable[[], None]
 """Called after every update; ends the loop by an exception."""
@@ -80,7 +80,7 @@ def game(
         device: Where it is trained.
         is_small: Whether to try the script.
         num_threads: Of products on the CPU.
-        num_pairs: Pairs that play side by side, each with agents of its own, as so many seeds do.
+        num_pairs: Number of pairs that play in parallel, each with separate agents.
     """
     settings = (SMALLER | {"training.num_examples": 64}) if is_small else {}
     settings |= {
@@ -154,7 +154,7 @@ def language_model(device: torch.device, *, is_small: bool, is_test: bool = Fals
 
 
 def artificial_language(model: str, device: torch.device, *, is_small: bool) -> Work:
-    """Learning of ICY's grammars by as many runs of a model as a row of Table 3 has, side by side."""
+    """Learning of ICY's grammars by all runs of a row of Table 3 in parallel."""
     replicas = 2 if is_small else SEEDS * GRAMMARS
     update = icy.make_update(model, "fp32", replicas, device)
 
@@ -235,7 +235,7 @@ def fine_tuning(device: torch.device, *, is_small: bool) -> Work:
 
 
 def works(device: torch.device, *, is_small: bool) -> Iterator[tuple[str, Callable[[], Work]]]:
-    """The name of each row, and what makes its work; the most telling first."""
+    """The name of each row, and the function that makes its work; the most informative first."""
     for name in ("disc_small", "disc_large"):
         yield name, lambda name=name: game(name, device, is_small=is_small)
         yield f"{name}, EGG", lambda name=name: egg(name, device, is_small=is_small)

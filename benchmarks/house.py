@@ -1,7 +1,7 @@
-"""Lines of the package by folder, with the share of docstrings: `python benchmarks/house.py [COMMIT]`.
+"""Count the lines of the package by folder, with the share of docstrings: `python benchmarks/house.py [COMMIT]`.
 
-Counted are the Python files that git tracks, without tests/ and benchmarks/; of a commit if one is named, else as they
-are now. Docstrings are those of modules, classes and functions, and the strings below an attribute.
+Counted are the Python files that git tracks, without tests/ and benchmarks/, in a commit or in the working
+tree. Docstrings of modules, classes and functions, and strings below attributes are counted.
 """
 
 import ast

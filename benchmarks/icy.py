@@ -4,8 +4,8 @@
     python benchmarks/icy.py lstm receiver/hier:gru --replicas 1
     python benchmarks/icy.py lstm --peer PATH --peer-python PYTHON      # also time the published program
     python benchmarks/icy.py --row lstm --workers 2              # wall time of one whole row of one seed
-    python benchmarks/icy.py lstm --beside FOLDER --pairs 5      # an update's CPU time in two versions, in turn
-    python benchmarks/icy.py lstm --without fused                # with autograd instead of the fused learners, in turn
+    python benchmarks/icy.py lstm --beside FOLDER --pairs 5      # an update's CPU time in two alternating versions
+    python benchmarks/icy.py lstm --without fused                # with autograd alternating with the fused learners
 
 Each line is measured in a separate process with one thread, in the environment of worker processes; so is the published
 program. Times on the CPU are CPU time. Compare only lines of one run of this script: the machine's speed changes over

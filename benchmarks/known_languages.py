@@ -9,7 +9,7 @@ share or not. Each meaning has several messages, about 200 in all. Six kinds:
 - `permuted`: the symbols of these messages in another order, the same for all;
 - `holistic`: random symbols for each meaning, of the same number and alphabet;
 - `free order`: the words in a random order in each message;
-- `synonyms`: two or three words of a value, of which each message has a random one;
+- `synonyms`: two or three words per value; each message has one at random;
 - `noise`: half to all of the symbols are random.
 
 A share of the symbols, 0 to 0.3 of a language, is random in all others. Spearman's rho is over all languages in which
@@ -63,12 +63,12 @@ LEFT_OUT = (
     *(f"variation_{name},program=celebi" for name in ("synonymy", "freedom", "entanglement")),
     "ami_arithmetic",
 )
-"""Scores that are others, or nearly so."""
+"""Scores that nearly equal other scores."""
 SHORT = {"variation_homonymy,program=celebi": "variation_homonymy, CELEBI"}
 
 
 def language(seed: int) -> tuple[str, Corpus]:
-    """A language of the kind whose turn it is."""
+    """Language of the given kind."""
     kind, rng = KINDS[seed % len(KINDS)], np.random.default_rng([12, seed])
     num_attributes, num_values = int(rng.integers(2, 4)), int(rng.integers(3, 5))
     length, is_shared, num_words = int(rng.integers(1, 3)), rng.random() < 0.5, int(rng.integers(2, 4))

@@ -1,10 +1,10 @@
 """Language models as agents: a server that fails, and a small model that is trained here.
 
-    python benchmarks/language_models.py server    # 1,000 calls: none lost, none twice, as many as planned
+    python benchmarks/language_models.py server    # 1,000 calls: none lost, none twice, the planned number
     python benchmarks/language_models.py causal    # a model of characters learns a language and plays, in minutes
     python benchmarks/language_models.py batches   # calls a second of models on this machine, one by one and in batches
 
-Results are kept in results/language_models.json. No published model was reachable: the server's model follows a script.
+Results are stored in results/language_models.json. No published model was reachable: the server's model is scripted.
 """
 
 import argparse
@@ -88,7 +88,7 @@ def texts(held_out: set[int], number: int = 20_000) -> list[str]:
 
 
 HELD_OUT = [[1, 2], [0, 1]]
-"""Objects of which the model sees no text, as values in the order of their names."""
+"""Objects without a text in training, as values in the order of their names."""
 
 
 def word_of(meaning: list[int]) -> str:
@@ -98,7 +98,7 @@ def word_of(meaning: list[int]) -> str:
 
 
 def causal(steps: int) -> dict:
-    """A model before and after training: talk of two agents about 16 objects, two of which were held out."""
+    """A model before and after training: two agents talk about 16 objects, two of them held out."""
     found = {}
     for number in (0, steps):
         with tempfile.TemporaryDirectory() as name:
@@ -157,7 +157,7 @@ def batches() -> dict:
 
 
 def main() -> None:
-    """Run what is asked for, print it and keep it."""
+    """Run the chosen parts, print and store their results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("server", "causal", "batches"))
     parser.add_argument("--steps", type=int, default=800)

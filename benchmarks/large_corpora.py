@@ -1,11 +1,11 @@
-"""Memory and time of commands on a corpus of 10^7 messages, each in processes of its own.
+"""Memory and time of commands on a corpus of 10^7 messages, each in separate processes.
 
     python benchmarks/large_corpora.py                      # ten minutes; 1.2 GB on the disk
     python benchmarks/large_corpora.py --messages 1e6
     python benchmarks/large_corpora.py --only "score {corpus}" --beside OTHER      # OTHER/ecsuite is another version
 
 Bounds at 10^7: a gibibyte of memory and a minute of CPU a command; all default metrics, two gigabytes and two minutes.
-Memory is that of all processes of a command together, what they share counted once (Linux). Messages have four symbols
+Memory is the sum over all processes of a command, with shared memory counted once (Linux). Messages have four symbols
 and EOS, of meanings of four attributes with ten values, which are concepts, too; half of the symbols are noise.
 """
 
@@ -61,7 +61,7 @@ def write_corpus(folder: Path, num_messages: int) -> None:
 
 
 def figures(given: argparse.Namespace, folder: Path) -> Iterator[tuple[str, str, float]]:
-    """Peak memory, CPU time and time of each command, the versions in turn."""
+    """Peak memory, CPU time and time of each command, for alternating versions."""
     packages = {"": Path(__file__).resolve().parents[2]}
     if given.beside:
         packages["other "] = other_version(given.beside)
@@ -92,7 +92,7 @@ def figures(given: argparse.Namespace, folder: Path) -> Iterator[tuple[str, str,
 
 
 def _megabytes(process: int) -> float:
-    """The memory of a process and of those that it started, what they share counted once; 0 where it is not told."""
+    """Memory of a process and its children, with shared memory counted once; 0 if unknown."""
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
         threads = list(Path(f"/proc/{process}/task").iterdir())
@@ -111,7 +111,7 @@ def main() -> None:
     parser.add_argument("--messages", type=float, default=1e7, help="size of the corpus")
     parser.add_argument("--repeats", type=int, default=1, help="measurements of each")
     parser.add_argument("--only", nargs="+", choices=list(LINES), help="some of the commands")
-    parser.add_argument("--folder", type=Path, help="where the corpus is kept; default: a temporary folder")
+    parser.add_argument("--folder", type=Path, help="folder of the corpus; default: a temporary folder")
     parser.add_argument("--beside", type=Path, help="folder of another version of the package `ecsuite`")
     add_json_option(parser)
     given = parser.parse_args()

@@ -5,8 +5,8 @@
     python benchmarks/metrics.py --sizes 10000 --metrics all --beside OTHER      # OTHER/ecsuite is another version
 
 Makes corpora of four attributes of ten values, messages of 5 to 9 symbols with EOS and noise, and concepts, as games
-write them. Each measurement is a process of its own. With `--beside` another version is measured on the same files in
-turn, so that changes in the speed of the machine affect both; its rows are called `other`.
+write them. Each measurement runs in a separate process. With `--beside` another version alternates on the same files,
+so that changes in the speed of the machine affect both; its rows are called `other`.
 """
 
 import argparse
@@ -62,7 +62,7 @@ def measure(folder: Path, names: list[str]) -> list[tuple[str, str, float]]:
 
 
 def figures(arguments: argparse.Namespace, folder: Path) -> Iterator[tuple[str, str, float]]:
-    """Measure each size, metric and version in a process of its own."""
+    """Measure each size, metric and version in a separate process."""
     packages = {"": Path(__file__).resolve().parents[2]}
     if arguments.beside:
         packages["other "] = other_version(arguments.beside)
@@ -90,7 +90,7 @@ def main() -> None:
     )
     parser.add_argument("--metrics", nargs="+", default=METRICS, help="a row each; `all`, or several as a,b")
     parser.add_argument("--repeats", type=int, default=3, help="measurements of each")
-    parser.add_argument("--folder", type=Path, help="where corpora are kept; default: a temporary folder")
+    parser.add_argument("--folder", type=Path, help="folder of the corpora; default: a temporary folder")
     parser.add_argument("--beside", type=Path, help="folder of another version of the package `ecsuite`")
     parser.add_argument("--line", type=Path, help=argparse.SUPPRESS)
     add_json_option(parser)

@@ -3,7 +3,7 @@
 The sources are those of xferbench_mini.py: human texts, parentheses, corpora of games (`--corpus`) and stand-ins for
 published corpora. `SEARCH` is the half that recipes are chosen on, with seed 0; `HELD_OUT` is the other half, on which
 the chosen recipe and the default are measured with seeds that the search did not use. No pretraining and noise are in
-both, since they are what games are compared with. Every score is kept in `--cache`, so that a stopped command goes on.
+both, as baselines. Every score is stored in `--cache`, so that a stopped command resumes.
 
     python benchmarks/mini_search.py --texts TEXTS --corpus disc44=runs/disc_small --corpus recon44=runs/recon44
     python benchmarks/mini_search.py --texts TEXTS --half held_out --recipes default epochs4 --seeds 1 2

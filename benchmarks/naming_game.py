@@ -1,4 +1,4 @@
-"""Known answers of the naming game with scripted agents: how consensus scales, and what minority turns a population.
+"""Known results of the naming game with scripted agents: rounds to consensus, and the critical size of a minority.
 
     python benchmarks/naming_game.py            # all; results/naming_game.json
     python benchmarks/naming_game.py --small    # a minute
@@ -29,7 +29,7 @@ MOST = 10**7
 
 
 def play_of(number: int, seed: int, *settings: str):
-    """A naming game of `number` agents that has not begun, in steps of as many rounds."""
+    """Make a naming game of `number` agents, with `number` rounds per step."""
     sizes = [f"play.agents={number}", f"training.batch_size={number}", f"training.num_examples={MOST}"]
     experiment = load_experiment("naming", [*sizes, f"training.seed={seed}", *settings])
     return make_play(experiment, torch.device("cpu"))
@@ -45,7 +45,7 @@ def rounds_to_consensus(number: int, seed: int, *settings: str) -> int:
 
 
 def is_turned(number: int, share: float, seed: int) -> bool:
-    """Whether a committed minority turns all others, who begin with another name."""
+    """Whether all other agents, who begin with another name, adopt the name of a committed minority."""
     play = play_of(
         number, seed, "play.pool=2", "play.participant=collapsing,begins_with=b",
         f"play.num_others={round(share * number)}", "play.other=committed,name=a",
@@ -95,7 +95,7 @@ def interval(values) -> list[float]:
 
 
 def main() -> None:
-    """Play, print and keep."""
+    """Play, print and store."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--small", action="store_true")
     small = parser.parse_args().small

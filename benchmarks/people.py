@@ -1,4 +1,4 @@
-"""Many simulated participants at once: how long the server takes for an answer, and whether all is there after a crash.
+"""Many simulated participants at once: the server's response time, and completeness of answers after a crash.
 
     python benchmarks/people.py
     python benchmarks/people.py --participants 200 --examples 20 --think 3 --no-kill
@@ -41,7 +41,7 @@ PATIENCE = 60.0
 
 
 class Server:
-    """`ecsuite people serve` in a process of its own."""
+    """`ecsuite people serve` in a separate process."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.port = folder, 0
@@ -63,7 +63,7 @@ class Server:
         self.url, self.port = found[0], int(found[1])
 
     def kill(self) -> None:
-        """Kill it with no chance to write anything."""
+        """Kill it without a chance to write anything."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
@@ -93,7 +93,7 @@ class Participant:
         raise TimeoutError(path)
 
     async def play(self, num_examples: int) -> None:
-        """Play so many examples."""
+        """Play a number of examples."""
         await asyncio.sleep(self.random.random() * self.think)
         await self.send("GET", "")
         self.csrf = (await self.send("GET", "api/state")).json()["csrf"]

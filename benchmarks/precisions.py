@@ -1,4 +1,4 @@
-"""CPU time of a step of the shipped games in fp32 and bf16, in turn: what `training.precision=auto` rests on.
+"""CPU time of a step of the shipped games in fp32 and bf16, alternately; the basis of `training.precision=auto`.
 
     python benchmarks/precisions.py                              # all games that need no files of yours
     python benchmarks/precisions.py digits disc_small --rounds 3

@@ -1,6 +1,6 @@
-"""The published experiments at their published sizes, the most telling first, some minutes at a time.
+"""The published experiments at their published sizes, the most informative first, some minutes at a time.
 
-    python benchmarks/published_sizes.py --data FOLDER             # ten minutes; called again, it goes on
+    python benchmarks/published_sizes.py --data FOLDER             # ten minutes; repeat the command to continue
     python benchmarks/published_sizes.py --list                    # every step, and which are done
 
 Each step is a line of `ecsuite`, as users type it. A step that is not done when the time is over is asked to stop,
@@ -26,9 +26,9 @@ from rows import machine, versions
 from ecsuite.files.atomic_files import write_atomically
 
 PREEMPTED = 75
-"""Exit code of a command that was asked to stop and can go on."""
+"""Exit code of a stopped command that can resume."""
 TO_STOP = 60.0
-"""Seconds that a step may take to keep its state."""
+"""Seconds that a step may take to store its state."""
 GAMES = ("disc_small", "disc_large")
 MORE_GAMES = ("recon_large", "channel", "objects", "digits", "guess_number", "yao")
 """Shipped games that need no data; with the others eight, as the yardstick of the reduced preset."""
@@ -145,7 +145,7 @@ def main(arguments: list[str] | None = None) -> None:
             continue
         left = 60 * given.minutes - (time.monotonic() - began)
         if left <= 0:
-            print(f"{step.name}: next; call this again to go on")
+            print(f"{step.name}: next; run this again to continue")
             return
         print(f"{step.name}: {' '.join(words[2:])}", flush=True)
         started = time.monotonic()

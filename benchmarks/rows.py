@@ -21,7 +21,7 @@ from ecsuite.runtime.provenance import processor
 from ecsuite.version import __version__
 
 PACKAGES = ("numpy", "scipy", "torch")
-"""Packages whose versions are told."""
+"""Packages whose versions are reported."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,7 +120,7 @@ def timed(function: Callable[[], Any]) -> tuple[float, float, Any]:
 
 
 def collect(figures: Iterable[tuple[str, str, float]]) -> list[Row]:
-    """Rows of single measurements (name, unit, value), those of a name together, in the order of the names."""
+    """Rows from single measurements (name, unit, value), joined by name, in the order of the names."""
     values: dict[tuple[str, str], list[float]] = {}
     for name, unit, value in figures:
         values.setdefault((name, unit), []).append(value)

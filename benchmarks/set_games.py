@@ -1,4 +1,4 @@
-"""Set games on images: a round of training, beside plain PyTorch written from the paper (Mu & Goodman 2021).
+"""Set games on images: a round of training, compared with plain PyTorch written from the paper (Mu & Goodman 2021).
 
     python benchmarks/set_games.py                        # the concept, set-reference and reference games
     python benchmarks/set_games.py mu_shapeworld --set sender.perception.kind=conv4 --set receiver.perception.kind=conv4
@@ -108,7 +108,7 @@ def plain_update(experiment: Experiment, batch: int) -> Callable[[], object]:
 def figures(
     names: list[str], changes: list[str], batch: int, repeats: int
 ) -> Iterator[tuple[str, str, float]]:
-    """CPU milliseconds of a round, of each game and version in turn."""
+    """CPU milliseconds of a round, for each game and alternating versions."""
     device = torch.device("cpu")
     for name in names:
         experiment = load_experiment(name, changes)

@@ -24,7 +24,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--agents", type=int, default=8, help="senders, and as many receivers")
+    parser.add_argument("--agents", type=int, default=8, help="number of senders, and of receivers")
     parser.add_argument("--width", type=int, default=128, help="units of each agent")
     parser.add_argument("--batch-size", type=int, default=128, help="examples of a pair in a step")
     parser.add_argument("--precision", default="auto", choices=["auto", "bf16", "tf32", "fp32"])

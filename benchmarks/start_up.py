@@ -1,12 +1,12 @@
-"""CPU time until a command has answered, beside what importing typer and rich takes.
+"""CPU time of commands, compared with the import of typer and rich.
 
     python benchmarks/start_up.py
     python benchmarks/start_up.py --scores --repeats 5 --beside OTHER      # OTHER/ecsuite is another version
 
-Each measurement is a process of its own; the rows take turns, so that changes in the speed of the machine affect all.
-With `--scores`, the rows are the scores of 256 and of 10 000 messages (all default metrics, in as many processes and in
-one), and a run of `disc_tiny` of one step, with its evaluation and its corpus. With `--beside` another version takes
-turns; its rows are called `other`.
+Each measurement runs in a separate process; the rows alternate, so that changes in the speed of the machine affect all.
+With `--scores`, the rows are the scores of 256 and of 10 000 messages (all default metrics, in several processes and in
+one), and a run of `disc_tiny` with one step, its evaluation and its corpus. With `--beside` another version alternates;
+its rows are called `other`.
 """
 
 import argparse

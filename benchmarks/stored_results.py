@@ -1,4 +1,4 @@
-"""CPU time and memory of commands that read finished runs, beside another version.
+"""CPU time and memory of commands that read finished runs, compared with another version.
 
     python benchmarks/stored_results.py --beside OTHER                 # OTHER/ecsuite is another version
     python benchmarks/stored_results.py --copies 1000                  # `compare table` of many runs alone
@@ -67,7 +67,7 @@ def stamps(folder: Path) -> dict[Path, tuple[int, int]]:
 
 
 def copy_runs(runs: list[Path], folder: Path, number: int) -> None:
-    """Copy run folders in turn, each copy with a seed of its own in its config, its metadata and its name."""
+    """Copy run folders alternately; each copy has another seed in its config, metadata and name."""
     for place in range(number):
         source, copy = runs[place % len(runs)], folder / f"run-{place:04d}"
         shutil.copytree(source, copy, ignore=shutil.ignore_patterns("*.safetensors"))
@@ -121,7 +121,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5, help="measurements of each")
     parser.add_argument("--copies", type=int, default=0, help="run folders of one table instead")
     parser.add_argument("--only", nargs="+", help="some of the rows")
-    parser.add_argument("--folder", type=Path, help="where runs are kept; default: a temporary folder")
+    parser.add_argument("--folder", type=Path, help="folder of the runs; default: a temporary folder")
     parser.add_argument("--beside", type=Path, help="folder of another version of the package `ecsuite`")
     add_json_option(parser)
     given = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Runs a minute of a sweep, beside a shell loop with as many processes.
+"""Runs per minute of a sweep, compared with a shell loop with the same number of processes.
 
     python benchmarks/sweep.py --runs 12 --processes 2
 
@@ -49,7 +49,7 @@ def main() -> None:
     )
     parser.add_argument("--runs", type=int, default=12, help="number of runs")
     parser.add_argument("--processes", type=int, default=2, help="number of processes")
-    parser.add_argument("--repeats", type=int, default=2, help="how often each is timed, in turn")
+    parser.add_argument("--repeats", type=int, default=2, help="number of alternating measurements of each")
     add_json_option(parser)
     given = parser.parse_args()
     ways = {"ecsuite sweep": by_sweep, "xargs": by_loop}

@@ -6,7 +6,7 @@
 Each row is measured in a new process, on inputs that the package makes itself with fixed seeds. Functions are
 counted in all threads of that process, from the call of the command line on, so also those that imports call. `calls`
 counts a generator each time that it is resumed. Modules, class bodies, comprehensions, templates and lambdas are no
-functions; lambdas have a column of their own, so that code that moves into them shows. `median` and `longest` are
+functions; lambdas have a separate column, so that code that moves into them shows. `median` and `longest` are
 lines of the bodies, without docstrings.
 
 `--package` measures another checkout by its command line and the HTTP interface of `people serve`; a row that can't be
@@ -436,7 +436,7 @@ def measure_here(name: str) -> None:
 
 
 def measured(names: list[str], folder: Path, environment: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """Measure rows, each in a process of its own.
+    """Measure rows, each in a separate process.
 
     Args:
         names: Names of the rows.

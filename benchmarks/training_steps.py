@@ -1,13 +1,13 @@
-"""CPU time of a training step next to that of the same game in plain torch, on one thread, side by side.
+"""CPU time of a training step compared with the same game in plain torch, on one thread.
 
     python benchmarks/training_steps.py
     python benchmarks/training_steps.py disc_tiny "disc_small, reinforce" --json
     python benchmarks/training_steps.py disc_tiny --without recorder
 
-Plain torch is `benchmarks/peers/plain_torch.py`. Each side trains in a process of its own, and waits while the other
-one takes some steps; a ratio is that of two blocks of steps one after the other, so that slow minutes of a machine are
-in both. `--without` also measures ours without a part that is there for speed; its ratio is to ours with it. A step of
-several pairs is compared with as many steps of plain torch.
+Plain torch is `benchmarks/peers/plain_torch.py`. Each side trains in a separate process, and waits while the other
+one takes some steps; a ratio compares two consecutive blocks of steps, so that slow minutes of a machine are in
+both. `--without` also measures ours without a part that is there for speed; its ratio is to ours with it. A step of
+several pairs is compared with the same number of steps of plain torch.
 """
 
 import argparse
@@ -121,7 +121,7 @@ PARTS = ("recorder", "shared_states", "side_by_side", "ahead", "recurrence", "li
 
 
 class Side:
-    """One of the programs that are compared, in a process of its own."""
+    """One of the programs that are compared, in a separate process."""
 
     def __init__(self, program: str, row: str, part: str = "") -> None:
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -133,7 +133,7 @@ class Side:
         self.seconds(WARM_UP)
 
     def seconds(self, num_steps: int) -> float:
-        """CPU seconds of one of so many steps."""
+        """CPU seconds per step."""
         assert self.process.stdin is not None and self.process.stdout is not None
         print(num_steps, file=self.process.stdin, flush=True)
         return float(self.process.stdout.readline())

@@ -1,8 +1,8 @@
-"""Train the same games with two versions of the package, in turn, and compare the CPU time of each pair of runs.
+"""Train the same games with two alternating versions of the package, and compare the CPU time of each pair of runs.
 
     python benchmarks/training_versions.py OLD NEW --pairs 20
 
-OLD and NEW are folders that hold a version each, named `ecsuite`. Each version runs in a program of its own, on one
+OLD and NEW are folders that hold a version each, named `ecsuite`. Each version runs in a separate process, on one
 thread, and waits while the other one trains. Reported is the mean ratio new / old of a game with its 95 % interval
 (Student's t of the logarithms), so that slow minutes of a machine are in both sides of a pair.
 """
@@ -129,7 +129,7 @@ for line in sys.stdin:
 
 
 class Version:
-    """A version of the package in a program of its own."""
+    """Version of the package, run in a separate process."""
 
     def __init__(self, folder: Path) -> None:
         command = [sys.executable, "-c", WORKER, str(folder)]

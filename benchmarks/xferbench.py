@@ -4,8 +4,8 @@
     python benchmarks/xferbench.py --batches 3 --peer  # also Hugging Face's Trainer
     python benchmarks/xferbench.py --shift --minutes 5     # the same short runs in fp32 and bf16, several seeds
 
-Rows are measured in turn, one batch of 32 x 256 tokens at a time, so that changes in the speed of the machine affect
-all of them; figures are medians. The peak is the speed of a square matrix product of the same precision.
+Rows are measured alternately, a batch of 32 x 256 tokens at a time, so that changes in the speed of the machine affect
+all; figures are medians. The peak is the speed of a square matrix product of the same precision.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""A play: the signalling game with alternating updates, in which sender and receiver learn in turn."""
+"""A play: the signalling game with alternating updates of senders and receivers."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,14 @@ from ecsuite.parts.config import Count
 
 
 class Alternating(Signalling):
-    """In each step one of the two roles learns, and the weights of the other one stay as they are."""
+    """Signalling game in which only one role learns in each step."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
         """Options of the play."""
 
         every: Count = 1
-        """Steps in which one role learns, before it is the turn of the other one."""
+        """Number of steps in which one role learns before the other role learns."""
 
     def update(self, step, optimise):
         """Play the batches of a step, and change the weights of one role."""

@@ -1,4 +1,4 @@
-"""A world of colours from a formula, with all that a list of objects has: held-out values, nearest distractors."""
+"""A world of colours from a formula, with held-out values and nearest distractors as in all lists of objects."""
 
 import numpy as np
 
@@ -7,14 +7,14 @@ from ecsuite.games.worlds.objects import ObjectList
 
 
 class ColourWorld(ObjectListWorld):
-    """27 colours; agents see the shares of red, green and blue."""
+    """World of 27 colours; agents see the shares of red, green and blue."""
 
     Options = ObjectListOptions
     data_files = ()  # no option names a file
     source = "colours"
 
     def read(self, source, trained):
-        """The objects, each once."""
+        """Make the list of objects."""
         levels = np.indices((3, 3, 3)).reshape(3, -1).T  # (27, 3)
         return ObjectList(
             source=source,

@@ -10,7 +10,7 @@ from ecsuite.runtime.errors import ConfigError
 
 
 class CsvWorld(World):
-    """Each row is an object; its columns are attributes."""
+    """World in which each row is an object, and each column an attribute."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
@@ -38,7 +38,7 @@ class CsvWorld(World):
         self.object_shape = (len(columns) * max(self.num_values),)
 
     def draw(self, split, number, size):
-        """Candidates without repetition; the first one is the target, at a random place."""
+        """Draw different candidates; the target has a random position."""
         rng = np.random.default_rng([self.seed, *split.encode(), number])
         num_candidates = 1 + self.num_distractors
         chosen = np.stack([rng.permutation(len(self.objects))[:num_candidates] for _ in range(size)])
@@ -54,5 +54,5 @@ class CsvWorld(World):
         )
 
     def features(self, objects, dtype):
-        """One-hot attribute values."""
+        """Return one-hot attribute values."""
         return one_hot(objects, max(self.num_values), dtype)

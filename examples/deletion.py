@@ -7,17 +7,17 @@ from ecsuite.parts.config import Accuracy
 
 
 class Deletion(MessageNoise):
-    """Each symbol but EOS gets lost with a probability, and those after it move up."""
+    """Noise that deletes each symbol except EOS with a probability; later symbols move forward."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
         """Options of the noise."""
 
         probability: Accuracy = 0.1
-        """Share of the symbols that get lost."""
+        """Share of deleted symbols."""
 
     changes_length = True
 
     def change(self, message, generator):
-        """The message without what got lost."""
+        """Return the message without deleted symbols."""
         return without(message, self.draw(message, generator) < self.options.probability)

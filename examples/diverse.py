@@ -12,7 +12,7 @@ from ecsuite.games.tasks.losses import LossOptions, TaskLoss
 
 
 class Diverse(TaskLoss):
-    """The task's loss, less the distance of the senders' distributions over the first symbol."""
+    """The task's loss minus the distance of the senders' distributions over the first symbol."""
 
     of_pairs, same_rounds = "several", True
 
@@ -26,7 +26,7 @@ class Diverse(TaskLoss):
         """See loss task."""
 
     def over_pairs(self, results, meetings):
-        """The sum over pairs, less the reward of each pair of senders."""
+        """Return the sum over pairs minus the reward of each pair of senders."""
         first = {}  # of each sender, (batch, vocab_size + 1)
         for result, meeting in zip(results, meetings, strict=True):
             first[meeting.sender] = result.message.log_probabilities()[0].exp()

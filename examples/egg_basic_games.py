@@ -43,7 +43,7 @@ class Sender(senders.Sender):
         self.hidden_to_output = nn.Linear(options.hidden, vocab_size + 1)
 
     def forward(self, meanings, builder):
-        """Meanings (batch, num_features) to a message."""
+        """Convert meanings, (batch, num_features), to a message."""
         state, symbol = self.fc1(meanings), self.start.expand(len(meanings), -1)
         while not builder.done:
             state = self.cell(symbol, state)
@@ -62,6 +62,6 @@ class Receiver(receivers.Receiver):
         self.encode = nn.GRU(options.embedding, options.hidden)
 
     def forward(self, message):
-        """The states at the ends of a message."""
+        """Return the states at the ends of a message."""
         states, _ = self.encode(embed_symbols(self.embed, message.symbols))
         return message.at_ends(states)

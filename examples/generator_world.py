@@ -9,7 +9,7 @@ from ecsuite.parts.config import Levels
 
 
 class Points(World):
-    """Agents see the coordinates of a point; its meaning is the cell of a grid in which it lies."""
+    """World of points: agents see coordinates, and the meaning is the cell of a grid."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
@@ -27,7 +27,7 @@ class Points(World):
         self.value_names = [[f"{axis}={cell}" for cell in range(options.cells)] for axis in "xy"]
 
     def draw(self, split, number, size):
-        """Batch `number` of a split: the same points whenever it is drawn."""
+        """Draw batch `number` of a split, a pure function of both."""
         rng = np.random.default_rng([self.seed, *split.encode(), number])
         num_candidates = 1 + self.num_distractors
         points = rng.random((size * num_candidates, 2))

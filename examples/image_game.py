@@ -1,4 +1,4 @@
-"""A game about images in a folder, a sub-folder a class; `python image_game.py` draws them and trains in a minute."""
+"""A game about images in a folder with one sub-folder per class; `python image_game.py` runs for a minute."""
 
 from collections import Counter
 from itertools import product
@@ -12,7 +12,7 @@ COLORS, SHAPES, SIZES = ("red", "blue", "gold"), ("ellipse", "rectangle"), (14, 
 
 
 def draw(folder):
-    """Each colour, shape and size, at two places; the class is the colour."""
+    """Draw an image of each colour, shape and size at two positions; the class is the colour."""
     for color, shape, size, corner in product(COLORS, SHAPES, SIZES, (4, 18)):
         image = Image.new("RGB", (48, 48), "black")
         getattr(ImageDraw.Draw(image), shape)([corner, corner, corner + size, corner + size], fill=color)
@@ -22,7 +22,7 @@ def draw(folder):
 
 
 def play(folder, out="runs/image_game", **settings):
-    """Train on the folder; returns the run, and how often each message is said of each class."""
+    """Train on the folder; returns the run, and the number of uses of each message for each class."""
     changes = {"world.size": 48, "world.held_out": 0.25, "channel.vocab_size": 10, "channel.max_len": 3}
     run = ec.train(folder, out=out, overrides={**changes, **settings}, device="cpu")
     said = zip(run.corpus.content(), run.corpus.columns["file"], strict=True)

@@ -1,7 +1,7 @@
 """LazImpa (Rita, Chaabouni & Dupoux 2020, arXiv 2010.01878): an impatient receiver and a lazy sender.
 
-Impatient: the receiver answers after every symbol, and in training the losses of these answers are averaged. Lazy: each
-symbol has a cost that grows with the accuracy of the answer at the end. Both work over every channel of symbols.
+Impatient: the receiver answers after every symbol, and the training loss is the mean over these answers. Lazy: each
+symbol has a cost that grows with the accuracy of the last answer. Both work with every channel of symbols.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from ecsuite.parts.config import Count, Positive
 
 
 class Impatient(Receiver):
-    """A GRU that is asked after each symbol in training, and at the end of the message in evaluation."""
+    """GRU that answers after each symbol in training, and at the end of the message in evaluation."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):
@@ -32,7 +32,7 @@ class Impatient(Receiver):
         self.encode = nn.GRU(options.width, options.width)
 
     def forward(self, message):
-        """The states after all symbols, and the weight of each in the mean over the symbols of the message."""
+        """Return the states after all symbols, and their weights in the mean over the symbols of the message."""
         states, _ = self.encode(embed_symbols(self.embed, message.symbols))  # (num_steps, batch, width)
         if not self.training:
             return message.at_ends(states)
@@ -44,19 +44,19 @@ class Impatient(Receiver):
 
 
 class Lazy(Loss):
-    """The task's loss, and a cost of symbols: accuracy ** exponent / scale for each."""
+    """The task's loss, and a cost of accuracy ** exponent / scale per symbol."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
         """Options of the loss; the defaults are the paper's."""
 
         exponent: Positive = 45.0
-        """How late the cost sets in as the accuracy grows."""
+        """Exponent of the accuracy: the larger it is, the later the cost sets in."""
         scale: Positive = 10.0
         """The cost of a symbol is accuracy ** exponent / scale."""
 
     def forward(self, output, ends, message):
-        """Loss and cost of each message, (batch,) each."""
+        """Return the loss and the cost of each message, (batch,) each."""
         accuracy = output.measures["accuracy"]  # (num_ends, batch)
         if message.ends is None:
             last = (message.length.long() - 1).clamp(max=len(accuracy) - 1)

@@ -1,7 +1,7 @@
 """The naming game (Steels 1995; Baronchelli et al. 2006, arXiv physics/0509075): agents that agree without training.
 
-A speaker names an object by a word that it knows, or invents one. A hearer that knows the word and its speaker forget
-all others for the object; one that does not learns it.
+A speaker names an object by a word that it knows, or invents a word. If the hearer knows the word, both forget all
+other words for the object; otherwise the hearer learns the word.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from ecsuite.parts.config import Count
 
 
 class NamingGame(Play):
-    """`training.batch_size` rounds a step."""
+    """Naming game with `training.batch_size` rounds per step."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
@@ -50,13 +50,13 @@ class NamingGame(Play):
         return {"accuracy": right / rounds}
 
     def evaluate(self):
-        """The probability that a hearer knows the word of a speaker, over pairs of agents and objects."""
+        """Return the probability that a hearer knows a speaker's word, over pairs of agents and objects."""
         words = self.knows / np.maximum(self.knows.sum(-1, keepdims=True), 1)
         known = np.einsum("iow,jow->ij", words, self.knows) / self.knows.shape[1]
         return {"accuracy": float(known[~np.eye(len(known), dtype=bool)].mean())}
 
     def corpus(self, evaluation):
-        """The word of each agent for each object."""
+        """Return a corpus with the word of each agent for each object."""
         agents, things, _ = np.indices(self.knows.shape)
         symbols = 1 + things[..., 0] * len(self.knows) + self.knows.argmax(-1)
         return Corpus(
@@ -66,9 +66,9 @@ class NamingGame(Play):
         )
 
     def state(self):
-        """The words that each agent knows."""
+        """Return the words that each agent knows."""
         return {"knows": torch.from_numpy(self.knows)}
 
     def restore(self, state):
-        """Know them again."""
+        """Restore the words from a state."""
         self.knows = state["knows"].numpy().copy()

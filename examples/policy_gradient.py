@@ -11,7 +11,7 @@ from ecsuite.parts.config import Count, Positive
 
 
 class PolicyGradient(TrainedPlay):
-    """Speaker and listener are rewarded where the listener names the meaning; both take clipped steps (PPO)."""
+    """Lewis game in which correct answers reward speaker and listener; both learn by clipped updates (PPO)."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
@@ -22,7 +22,7 @@ class PolicyGradient(TrainedPlay):
         num_updates: Count = 4
         """Updates for each rollout."""
         clip: Positive = 0.2
-        """How far the probability of an action may move in them."""
+        """Maximum relative change of the probability of an action during the updates of a rollout."""
 
     def __init__(self, options, *, experiment, device):
         super().__init__(options, experiment=experiment, device=device)
@@ -30,11 +30,11 @@ class PolicyGradient(TrainedPlay):
         self.module = nn.ParameterList(torch.zeros(size, size) for _ in range(2)).to(device)
 
     def chance(self):
-        """A meaning at random."""
+        """Probability of a correct random answer."""
         return {"accuracy": 1 / self.options.num_meanings}
 
     def update(self, step, optimise):
-        """Play rounds, and change the policies several times by what came of them."""
+        """Play rounds, and update the policies several times by their rewards."""
         rng, size = self.noise("rounds", step), self.experiment.training.batch_size
         meanings = torch.randint(self.options.num_meanings, (size,), generator=rng, device=self.device)
         with torch.no_grad():
@@ -51,19 +51,19 @@ class PolicyGradient(TrainedPlay):
         return {"accuracy": reward.mean()}
 
     def probabilities(self, actions):
-        """Probabilities of the chosen actions, (batch,) for each agent."""
+        """Return the probabilities of the chosen actions, (batch,) for each agent."""
         return [
             table[given].softmax(-1).gather(1, action[:, None])[:, 0]
             for table, (given, action) in zip(self.module, actions, strict=True)
         ]
 
     def evaluate(self):
-        """The share of meanings that come back through the most likely symbols."""
+        """Return the share of correct answers with the most likely symbols."""
         said = self.module[0].argmax(-1)
         right = self.module[1][said].argmax(-1) == torch.arange(len(said), device=self.device)
         return {"accuracy": float(right.float().mean())}
 
     def corpus(self, evaluation):
-        """The most likely symbol of each meaning."""
+        """Return a corpus with the most likely symbol of each meaning."""
         said = self.module[0].argmax(-1)
         return Corpus((1 + said[:, None]).tolist(), meanings=torch.arange(len(said))[:, None].numpy())

@@ -1,4 +1,4 @@
-"""A receiver that reads a message twice: the second time it knows how the message ends."""
+"""A receiver that reads a message twice, the second time with a summary of the whole message."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from ecsuite.parts.config import Count
 
 
 class ReadsTwice(receivers.Receiver):
-    """A GRU that begins with its summary of a first reading."""
+    """GRU whose initial state is the summary of a first reading."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):
@@ -27,7 +27,7 @@ class ReadsTwice(receivers.Receiver):
         self.first, self.second = (nn.GRU(options.width, options.width) for _ in range(2))
 
     def forward(self, message):
-        """Read for the sake of the end, then read again from there."""
+        """Read the message, and read it again from the final state."""
         symbols = embed_symbols(self.embed, message.symbols)  # (num_steps, batch, width)
         states, weights = message.at_ends(
             self.first(symbols)[0]

@@ -1,4 +1,4 @@
-"""Are codes learned better from one generation to the next? From the table that `ecsuite people export STUDY` writes.
+"""Test whether codes are learned better over generations, with the table that `ecsuite people export STUDY` writes.
 
 python responses.py data/responses.csv
 """

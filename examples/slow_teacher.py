@@ -11,7 +11,7 @@ from ecsuite.parts.config import Share, Weight
 
 
 class SlowTeacher(Signalling):
-    """Agents stay near the moving average of their weights, so that a language changes slowly."""
+    """Signalling game whose agents stay near the moving average of their weights, so that languages change little."""
 
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options:
@@ -20,7 +20,7 @@ class SlowTeacher(Signalling):
         strength: Weight = 1.0
         """Weight of the squared distance from the average in the loss."""
         inertia: Share = 0.9
-        """Share of the average that stays at each step."""
+        """Weight of the previous average in the new average."""
 
     def __init__(self, options, *, experiment, device):
         super().__init__(options, experiment=experiment, device=device)
@@ -29,12 +29,12 @@ class SlowTeacher(Signalling):
         self.module = nn.ModuleDict({"players": self.players, "average": self.average})
 
     def loss(self, played):
-        """The game's objective and the distance from the average."""
+        """Return the game's objective plus the weighted distance from the average."""
         pairs = zip(self.players.parameters(), self.average.parameters(), strict=True)
         return played.objective + self.options.strength * sum((a - b).square().sum() for a, b in pairs)
 
     def update(self, step, optimise):
-        """One update, and then the average moves."""
+        """Update the weights, then the average."""
         measures = super().update(step, optimise)
         with torch.no_grad():
             for average, weight in zip(self.average.parameters(), self.players.parameters(), strict=True):

@@ -21,7 +21,7 @@ class TransformerSender(Sender):
         width: Count = 64
         """Width of the vectors; a multiple of the number of heads."""
         num_heads: Count = 4
-        """Heads of attention."""
+        """Number of attention heads."""
         num_layers: Count = 1
         """Layers."""
 
@@ -36,7 +36,7 @@ class TransformerSender(Sender):
         self.scores = nn.Linear(width, vocab_size + 1)
 
     def forward(self, meanings, builder):
-        """Meanings (batch, num_features) to a message."""
+        """Convert meanings, (batch, num_features), to a message."""
         memory = self.perceive(meanings)[None]  # (1, batch, width)
         inputs = [memory[0] + self.places[0]]
         while not builder.done:

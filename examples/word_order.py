@@ -1,4 +1,4 @@
-"""A metric: do attributes have their places in messages?"""
+"""A metric: whether attributes have separate positions in messages."""
 
 import numpy as np
 from sklearn.metrics import mutual_info_score

@@ -3,7 +3,7 @@
     pip install clemcore==3.7.2
     python benchmarks/exports/clemcore.py tests/formats/exports
 
-writes `clemcore.json`. No model is asked: the messages are those of a language of two words.
+writes `clemcore.json`. No model is queried: the messages are from a language of two words.
 """
 
 import json

@@ -3,7 +3,7 @@
     pip install inspect-ai==0.3.285
     python benchmarks/exports/inspect.py tests/formats/exports
 
-writes `inspect.json` and `inspect.eval`. No model is asked: the solver itself names the objects.
+writes `inspect.json` and `inspect.eval`. No model is queried: the solver itself names the objects.
 """
 
 import sys

@@ -3,7 +3,7 @@
     pip install textarena==0.7.4
     python benchmarks/exports/textarena.py tests/formats/exports
 
-writes `textarena.json`. TextArena has no file of its own: its environments have the log of a game in `state.logs`,
+writes `textarena.json`. TextArena defines no file format: its environments have the log of a game in `state.logs`,
 pairs of the number of a player (-1: the game) and a text.
 """
 

@@ -1,1 +1,1 @@
-"""Published figures held against ecsuite: languages whose score is known, and metrics read in several ways."""
+"""Published figures compared with ecsuite: languages with known scores, and several readings of metrics."""

@@ -40,7 +40,7 @@ class Sample:
         )
 
     def corpus(self, messages: list[Message] | None = None) -> Corpus:
-        """The corpus of these or of other messages, of which no symbol is EOS."""
+        """Make a corpus of these or of other messages, without EOS."""
         return Corpus(
             [list(message) for message in (self.messages if messages is None else messages)],
             meanings=self.attributes,

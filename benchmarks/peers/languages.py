@@ -16,7 +16,7 @@ def noisy(num_attributes: int = 3, noise: float = 0.3, num_messages: int = 500, 
 
 
 def shortened(corpus: Corpus, seed: int = 2) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """End each message at a random place, as a sender does that says EOS.
+    """End each message at a random position, as a sender that says EOS.
 
     Returns:
         What the sender computed, with an EOS and the symbols after it; what it said, filled up with EOS; both of shape

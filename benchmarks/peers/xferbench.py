@@ -56,7 +56,7 @@ def rows(programs: Programs) -> Iterator[Row]:
 
 
 def _tuned(windows: Windows, vocab_size: int, seed: int) -> LanguageModel:
-    """A new model that was fine-tuned on some windows, as many tokens as the preset has."""
+    """New model, fine-tuned on windows with the preset's number of tokens."""
     generator = torch.Generator().manual_seed(seed)
     model = LanguageModel(vocab_size, PRESET, generator)
     train(

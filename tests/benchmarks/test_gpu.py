@@ -22,7 +22,7 @@ def test_rows_of_the_cpu_are_measured_once(tmp_path, capsys):
     lines, same = measured(capsys, tmp_path, "icy fc1l", "--device", "cpu")
     assert same == rows and "ms" not in lines[0]
     lines, _ = measured(capsys, tmp_path, "icy fc", "--device", "cpu", "--minutes", "0")
-    assert lines == ["icy fc2l: not begun, as 0 minutes are over; call this again to go on"]
+    assert lines == ["icy fc2l: not begun, as 0 minutes are over; run this again to continue"]
 
 
 @pytest.mark.device("pretended")

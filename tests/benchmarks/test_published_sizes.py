@@ -37,7 +37,7 @@ def test_a_step_that_is_asked_to_stop_is_gone_on_with(tmp_path, monkeypatch, cap
     done = json.loads((tmp_path / "done.json").read_text())
     assert all("date" in done[name] for name in ("disc_small", "disc_large", "disc_large-danish"))
     script.main(["paren", "--folder", str(tmp_path), "--data", str(tmp_path), "--minutes", "0"])
-    assert "paren_synth-danish: next; call this again to go on" in capsys.readouterr().out
+    assert "paren_synth-danish: next; run this again to continue" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
