@@ -45,7 +45,7 @@ from ecsuite.tables.table import Column, Table, name_column, number_column, row_
 READ = {
     "paper": "read in the paper",
     "program": "read in the authors' program",
-    "secondary": "as another paper says",
+    "secondary": "as cited in another paper",
     "memory": "not read: no text was available",
 }
 """Texts for `CitedWork.read` on pages."""
@@ -90,7 +90,8 @@ def _notes(
         "figure re-run": "a published figure decides",
         "direction re-run": "only a direction was published, and our own threshold or margin decides",
     }[claim.criterion.rerun]
-    lines = [f"A {claim.criterion.rerun} of {claim.scope}: {decides}."]
+    where = "at" if claim.scope == "another size" else "in"
+    lines = [f"A {claim.criterion.rerun} {where} {claim.scope}: {decides}."]
     failed = sum(run.failure is not None for run in outcome.runs)
     capped = sum(run.status == "capped" for run in outcome.runs)
     seeds = seeds_text(seeds_of(outcome.runs)) if outcome.runs else "no seed"
@@ -285,7 +286,7 @@ def _criterion(claim: Claim) -> str:
     pilots = f"{claim.pilots.runs} pilot runs with seeds {', '.join(map(str, claim.pilots.seeds))}"
     before = pilots if claim.pilots.runs else "no pilot runs"
     subject = f"{criterion.kind} of {criterion.statistic.name}"
-    return f"Criterion, fixed before the runs: {subject}; {given}. Before: {before}."
+    return f"Criterion, fixed before the runs: {subject}; {given}. Before the criterion: {before}."
 
 
 def _text(value: Any) -> str:

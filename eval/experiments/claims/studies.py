@@ -42,7 +42,7 @@ from ecsuite.runtime.provenance import own_commit, processor
 from ecsuite.runtime.time_left import duration_text
 
 SMALL = "small"
-"""Suffix of the folder of a check that takes minutes."""
+"""Suffix of the folder of a small check."""
 SMALL_NOTE = "small check: it only tests that the claim runs; its verdict is always can't tell"
 """Note of `--small`."""
 
