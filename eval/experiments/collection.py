@@ -247,9 +247,9 @@ def collection_report(scored: Sequence[ScoredMember], *, folder: Path | None = N
     lines = []
     if len(names) > num_printed:
         where = (
-            "--out FILE.csv (a row a corpus), --out FILE.json (all)"
+            "--out FILE.csv (one row per corpus), --out FILE.json (all)"
             if folder is None
-            else f"{folder / FILES[1]} (a row a corpus)"
+            else f"{folder / FILES[1]} (one row per corpus)"
         )
         lines.append(f"{len(names) - num_printed} more scores: {where}")
     signatures = [score.signature for each in scored for score in each.card.scores]
