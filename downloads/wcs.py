@@ -262,6 +262,4 @@ def _note_other_answers(folder: Path, note: Callable[[str], None]) -> None:
         parts = ["NA" if term in missing else term for term in terms.split(" ")] if first else [terms]
         plain.append("\t".join([*first, " ".join(parts)]))
     if hashlib.sha256("\n".join(plain).encode()).hexdigest() != ANSWERS:
-        note(
-            "the answers differ from the answers behind the documentation's figures: the archive has changed"
-        )
+        note("the archive has changed: its answers differ from those in the documentation")

@@ -427,7 +427,7 @@ LOGGERS = Registry(
     parts={
         "csv": (
             "ecsuite.games.training.loggers:CsvLogger",
-            "log.csv in the run folder, with one row per evaluation",
+            "log.csv in the run folder, a row per evaluation",
         ),
         "tensorboard": (
             "ecsuite.games.training.loggers:TensorboardLogger",

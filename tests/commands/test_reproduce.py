@@ -109,7 +109,7 @@ def test_a_check_of_minutes_says_so_and_decides_nothing(ecsuite):
     code, out, err = ecsuite("reproduce", "mine.yaml", "--small", "--workers", "1")
     assert (
         code == 0
-        and "mine: can't tell: a small check is no evidence; its answer would be can't tell: " in out
+        and "mine: can't tell: a small check is no evidence; its answer: can't tell, since " in out
         and "2 runs with one seed (1)" in out
     )
     assert err.startswith("small check: it only tests that the claim runs")

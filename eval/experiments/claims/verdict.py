@@ -11,8 +11,7 @@
 - A claim on structure follows the rule of an effect. In addition, accuracy and the number of distinct messages must
   not be below the baseline: the lower end of each control's interval is above minus the tolerance of the claim.
 - If figures are censored (`bound_of`), the interval of a mean of lower bounds is the interval of a lower bound: the
-  answer is can't tell if higher true values could change it. Controls use censored figures as they are (an accuracy is
-  at most 1).
+  answer is can't tell if higher true values could change it. Controls use figures as they are (accuracy is at most 1).
 - In all other cases the answer is can't tell. Verdicts on another setting or size than the published one are marked,
   and do not count as verdicts on the published claim.
 """
@@ -76,7 +75,7 @@ Verdict = Literal[
 """Verdict on a claim; only the first two are about the published setting."""
 MOST_MISSING = 0.2
 """Maximum share of seeds without a value; above it the answer is can't tell."""
-SMALL_REASON = "a small check is no evidence"
+SMALL_REASON = "a small check is no evidence; its answer"
 """Reason for the verdict on the runs of `--small`."""
 CENSORED = "some values are censored, and their true values could change the answer"
 """Reason for can't tell if the interval alone would give an answer."""
@@ -121,9 +120,7 @@ def judge(claim: Claim, runs: Sequence[Source], *, is_small: bool = False) -> tu
     """
     result = apply_criterion(claim, claim.criterion, runs)
     if is_small:
-        return "can't tell", replace(
-            result, reason=f"{SMALL_REASON}; its answer would be {result.answer}: {result.reason}"
-        )
+        return "can't tell", replace(result, reason=f"{SMALL_REASON}: {result.answer}, since {result.reason}")
     if result.answer == "can't tell" or claim.scope == "the published setting":
         return result.answer, result
     elsewhere: Mapping[tuple[bool, Scope], Verdict] = {
@@ -269,10 +266,7 @@ def _order_answer(
     if unclear:
         return "can't tell", f"{unclear} of {len(differences)} pairs do not differ significantly"
     if too_small:
-        return (
-            "can't tell",
-            f"{too_small} of {len(differences)} pairs differ by less than half of the published size",
-        )
+        return "can't tell", f"{too_small} pairs differ by less than half of the published size"
     return "holds", f"all {len(differences)} pairs are in the claimed order (p < .05, corrected)"
 
 
@@ -494,8 +488,7 @@ def summary(rows: Sequence[VerdictRow], *, is_short: bool = False) -> str:
     holds, fails, not_run = (counts[each] for each in ("holds", "does not hold", "not run"))
     undecided = len(rows) - holds - fails - not_run
     parts = (
-        f"{holds} {'holds' if holds == 1 else 'hold'}, "
-        f"{fails} {'does' if fails == 1 else 'do'} not, {undecided} "
+        f"{holds} {'holds' if holds == 1 else 'hold'}, {fails} {'does' if fails == 1 else 'do'} not, {undecided} "
         f"{'is' if undecided == 1 else 'are'} undecided, {not_run} {'was' if not_run == 1 else 'were'} not run"
     )
     if is_short:
