@@ -3,11 +3,13 @@
     pip install coverage
     python benchmarks/planted_faults.py --record lines.db                    # which tests run which lines: 12 minutes
     python benchmarks/planted_faults.py --lines lines.db --folders people,jobs --number 12 --seed 7   # 5 s a fault
+    python benchmarks/planted_faults.py --lines lines.db --list benchmarks/planted_faults.json        # the fixed list
 
 A fault is one small change of a line that an ordinary test runs: another comparison, `and` for `or`, a condition turned
 round, a number one larger, plus for minus, the branches of a conditional expression exchanged, a call left out. Each
 is planted in a clone and tried with the tests that run its line, those first that run the fewest lines; `found` if one
 of them fails. Some change nothing that can be seen (a bound that is never met, a cache): these are read by people.
+`planted_faults.json` is a fixed list of 200 faults in all folders, to compare the tests of two commits.
 
 The method: Jia and Harman 2011, "An analysis and survey of the development of mutation testing".
 """
@@ -21,12 +23,15 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = "people,jobs,files,formats,games"
+FOLDERS = (
+    "agents,api.py,cli.py,commands,corpus.py,downloads,eval,files,formats,games,grammars,hub,jobs,language_models,"
+    "parts,people,runtime,spaces,tables,testing"
+)
 MOST_TESTS, SECONDS = 150, 300
 """Tests that are tried for a fault, and how long; a fault that makes them wait is found."""
 PYTEST = ("-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider")
@@ -140,6 +145,28 @@ def node_of(test: str) -> str | None:
     return None
 
 
+def drawn(possible: Container[tuple[str, int]], files: Iterable[str], number: int, seed: int) -> list[Fault]:
+    """Faults drawn at random from all files, on lines that a test runs."""
+    planted = [fault for file in files for fault in faults(file, (ROOT / file).read_text())]
+    planted = [fault for fault in planted if (fault.file, fault.line) in possible]
+    return random.Random(seed).sample(planted, min(number, len(planted)))
+
+
+def listed(path: Path) -> list[Fault]:
+    """Faults of a fixed list, each at the nearest line of the same text; a changed line leaves its fault out."""
+    found = []
+    for fault in (Fault(**each) for each in json.loads(path.read_text())):
+        file = ROOT / fault.file
+        lines = file.read_text().split("\n") if file.exists() else []
+        numbers = [number for number, line in enumerate(lines, 1) if line == fault.was]
+        if numbers:
+            nearest = min(numbers, key=lambda number: abs(number - fault.line))
+            found.append(replace(fault, line=nearest, found_by=None))
+        else:
+            print(f"{fault.file}:{fault.line}: left out: the line has changed", file=sys.stderr)
+    return found
+
+
 def tried(fault: Fault, clone: Path, tests: Sequence[str]) -> Fault:
     """The fault, with the test that found it."""
     file = clone / fault.file
@@ -175,9 +202,13 @@ def main() -> None:
     )
     parser.add_argument("--record", type=Path, metavar="FILE", help="write which tests run which lines")
     parser.add_argument("--lines", type=Path, metavar="FILE", help="what --record wrote")
-    parser.add_argument("--folders", default=FOLDERS, help=f"default {FOLDERS}")
-    parser.add_argument("--number", type=int, default=10, help="faults in each folder")
+    parser.add_argument("--folders", default=FOLDERS, help="default: all")
+    parser.add_argument("--number", type=int, default=10, help="faults that are drawn")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--list", type=Path, metavar="FILE", help="try the faults of this list, and draw none"
+    )
+    parser.add_argument("--draw", action="store_true", help="print the faults as a list, and try none")
     parser.add_argument("--json", action="store_true", help="print what was tried as JSON")
     asked = parser.parse_args()
     if asked.record is not None:
@@ -190,25 +221,29 @@ def main() -> None:
     except Exception as error:  # coverage's own are of many kinds
         parser.error(f"{asked.lines}: expected what --record wrote: {error}")
     for each in folders:
-        if not any(file.startswith(f"{each}/") for file, _ in tests):
+        if not any(file.split("/")[0] == each for file, _ in tests):
             parser.error(f"--folders: no test runs a line of {each}")
+    try:
+        planted = (
+            drawn(tests, sorted({file for file, _ in tests}), asked.number, asked.seed)
+            if asked.list is None
+            else listed(asked.list)
+        )
+    except (OSError, ValueError, TypeError) as error:
+        parser.error(f"--list: {error}")
+    if asked.draw:
+        print(json.dumps([asdict(fault) for fault in planted], indent=1))
+        return
     done: list[Fault] = []
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder) / "ecsuite"  # the name of the package, whatever this folder is called
         subprocess.run(["git", "clone", "-q", "--local", str(ROOT), str(clone)], check=True)
-        for each in folders:
-            files = sorted({file for file, _ in tests if file.startswith(f"{each}/")})
-            possible = [fault for file in files for fault in faults(file, (ROOT / file).read_text())]
-            possible = [fault for fault in possible if (fault.file, fault.line) in tests]
-            for fault in random.Random(asked.seed).sample(possible, min(asked.number, len(possible))):
-                nodes = map(
-                    node_of, sorted(tests[fault.file, fault.line], key=lambda test: (sizes[test], test))
-                )
-                found = tried(fault, clone, [node for node in nodes if node is not None][:MOST_TESTS])
-                done.append(found)
-                print(
-                    f"{found.file}:{found.line}: {found.found_by or 'NOT FOUND'}", file=sys.stderr, flush=True
-                )
+        for fault in planted:
+            names = sorted(tests.get((fault.file, fault.line), ()), key=lambda test: (sizes[test], test))
+            nodes = [node for node in map(node_of, names) if node is not None][:MOST_TESTS]
+            found = tried(fault, clone, nodes) if nodes else fault
+            done.append(found)
+            print(f"{found.file}:{found.line}: {found.found_by or 'NOT FOUND'}", file=sys.stderr, flush=True)
     if asked.json:
         print(json.dumps([asdict(fault) for fault in done], indent=1))
     print(f"{sum(fault.found_by is not None for fault in done)} of {len(done)} found", file=sys.stderr)

@@ -115,16 +115,6 @@ def named_length(*, named: Named, context) -> int:
     return len(named.name)
 
 
-@job_function(version=1, resources=lambda **_: Resources(num_gpus=1))
-def use_the_gpu(*, number: int, context) -> int:
-    """Fails if another one runs at the same time."""
-    mark = Path(os.environ[LOG]).with_suffix(".gpu")
-    with mark.open("x"):
-        time.sleep(0.1)
-    mark.unlink()
-    return number
-
-
 @job_function(version=1, resources=lambda **_: Resources(num_gpus=1, num_threads=2))
 def seen_gpu(*, number: int, together: int, context) -> str:
     """The GPUs that its process sees; ends when so many have begun."""

@@ -1,19 +1,14 @@
 """The Python interface: train, open, ask, score."""
 
 import signal
-import subprocess
-import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
-import torch
 
 import ecsuite as ec
-from ecsuite.commands.named import registered_names, singular
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
 QUICK = {
@@ -61,55 +56,10 @@ def test_no_script_goes_on_with_a_training_that_was_stopped(tmp_path, number, en
     assert len(run.corpus.messages) == 16
 
 
-def test_importing_the_package_imports_nothing_heavy():
-    script = "import sys, ecsuite; print(*sorted({'torch', 'numpy', 'rich', 'typer'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""
-
-
 def test_every_public_name_is_there():
     assert set(ec.__all__) <= set(dir(ec)) and all(getattr(ec, name) is not None for name in ec.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         ec.nothing  # noqa: B018
-
-
-def test_a_run_has_measures_curves_and_a_corpus(run, folder):
-    assert set(run.measures) == {"loss", "accuracy", "length"}
-    assert run.folder == folder / "run" and len(run.corpus.messages) == 16
-    assert run.log["step"].tolist() == [16.0] and run.log["train.loss"].shape == (1,)
-
-
-def test_its_sender_says_what_the_corpus_holds(run):
-    expected = [row.tolist() for row in run.corpus.content()]
-    assert run.speak(run.corpus.meanings) == expected
-    again = ec.load_run(run.folder)
-    assert again.speak(run.corpus.meanings[:3].tolist()) == expected[:3]
-
-
-def test_its_receiver_understands_as_in_the_game(run):
-    """Among all 16 meanings, a message's own is found more often than by chance, and always if it is the only one."""
-    meanings = run.corpus.meanings
-    found = run.understand(run.speak(meanings))
-    assert found.shape == meanings.shape and (found == meanings).all(1).mean() > 2 / 16
-    assert (run.understand(run.speak(meanings[:1]), candidates=meanings[:1]) == meanings[:1]).all()
-
-
-def test_its_receiver_understands_its_corpus(run):
-    """Messages with EOS, in any form; and what is no message of its channel is refused."""
-    said = run.corpus.messages
-    first = run.understand(said)
-    assert len(first) == len(said) and said.before(0).lengths.tolist() != said.lengths.tolist()
-    for given in ([row.tolist() for row in said], [row for row in said.before(0)]):
-        assert np.array_equal(run.understand(given), first)
-    assert run.understand(torch.tensor([[1, 2], [3, 1]])).shape == (2, 2)
-
-
-def test_a_message_of_a_fixed_length_has_it(tmp_path):
-    run = trained(tmp_path, **{"channel.length": "fixed", "training.num_epochs": 1})
-    assert len(run.understand([[1, 2, 3]])) == 1
-    for message in ([], [1, 2], [1, 2, 3, 4], [0, 1, 2]):
-        with pytest.raises(ConfigError, match="expected 3 symbols from 1 to 5"):
-            run.understand([message])
 
 
 def test_a_receiver_that_reconstructs(folder):
@@ -120,25 +70,6 @@ def test_a_receiver_that_reconstructs(folder):
     for candidates in ([[0, 9]], [[0, -1]], [[0]], [[0.5, 1.7]]):
         with pytest.raises(ConfigError, match=r"expected rows of 2 attribute values below \(4, 4\)"):
             run.scores([[1]], candidates)
-
-
-def test_training_in_a_thread(folder):
-    found = []
-    thread = threading.Thread(target=lambda: found.append(trained(folder / "thread")))
-    thread.start()
-    thread.join()
-    assert found[0].measures["accuracy"] > 0.2
-
-
-def test_an_experiment_may_be_changed(run, folder):
-    again = ec.train(
-        run.experiment,
-        out=folder / "again",
-        overrides={"training.seed": 2},
-        progress=lambda *_: None,
-        note=lambda _: None,
-    )
-    assert again.experiment.training.seed == 2
 
 
 @pytest.mark.parametrize(
@@ -267,30 +198,6 @@ def test_mistakes(run, call, message):
         call(run)
 
 
-@pytest.mark.sample(2)
-@pytest.mark.parametrize(
-    ("settings", "call", "message"),
-    [
-        (
-            {"task.sender_input": "targets_and_distractors"},
-            lambda run: run.speak([[0, 0]]),
-            "sees several objects",
-        ),
-        ({"channel": "quantized"}, lambda run: run.speak([[0, 0]]), "words of this channel are real-valued"),
-        (
-            {"channel": "quantized"},
-            lambda run: run.understand([[1]]),
-            "words of this channel are real-valued",
-        ),
-        ({"world": "shape"}, lambda run: run.speak(np.zeros((1, 4, 4, 3), dtype=np.uint8)), "expected"),
-    ],
-)
-def test_what_an_agent_cannot_be_asked(tmp_path, settings, call, message):
-    run = trained(tmp_path / "run", **settings, **{"training.num_examples": 32, "training.num_epochs": 1})
-    with pytest.raises(ConfigError, match=message):
-        call(run)
-
-
 def test_what_a_notebook_shows(run):
     assert repr(run).splitlines()[0] == f"Run {run.folder}: disc_tiny" and "accuracy" in repr(run)
     assert run._repr_html_().startswith("<pre style") and f">{run!r}</pre>" in run._repr_html_()
@@ -339,20 +246,6 @@ def test_what_evaluations_cannot_show_is_said_once(run, changes, line):
     assert not lines if line is None else any(line in each for each in lines)
 
 
-def test_a_run_that_has_not_begun(run, tmp_path):
-    (tmp_path / "config.yaml").write_bytes((run.folder / "config.yaml").read_bytes())
-    begun = ec.load_run(tmp_path)
-    assert begun.measures == {} and begun.log == {}
-    with pytest.raises(ConfigError, match="no checkpoint yet"):
-        begun.speak([[0, 0]])
-
-
-def test_parts_are_listed():
-    for kind, names in registered_names().items():
-        assert ec.list_parts(kind) == ec.list_parts(singular(kind)) == names
-    assert "gumbel" in ec.list_parts("channels") and "gru" in ec.list_parts("sender")
-
-
 def test_a_scorecard_is_a_mapping_a_table_and_a_frame(run):
     card = ec.score(run, ["topsim", "posdis"])
     assert list(card) == ["topsim", "posdis"] and len(card) == 2 and "cbm" not in card
@@ -386,38 +279,6 @@ def test_scorecards_are_compared_in_every_score(run):
     assert isinstance(frame, pandas.DataFrame) and list(frame["name"]) == ["topsim", "posdis"]
 
 
-def test_folders_without_scores_are_scored_before_they_are_compared(tmp_path):
-    for name, shift in (("a", 0), ("b", 1)):
-        (tmp_path / name).mkdir()
-        rows = [(color, shape) for color in range(3) for shape in range(3)]
-        lines = [f"[{1 + color}, {4 + (shape + shift * color) % 3}]" for color, shape in rows]
-        (tmp_path / name / "corpus.jsonl").write_text("\n".join(lines) + "\n")
-        meanings = [f'{{"meaning": [{color}, {shape}]}}' for color, shape in rows]
-        (tmp_path / name / "meanings.jsonl").write_text("\n".join(meanings) + "\n")
-    found = ec.compare(tmp_path / "a", tmp_path / "b", metric="topsim")
-    assert sorted(source["name"] for source in found["sources"]) == ["a", "b"] and found["differences"]
-    with pytest.raises(ConfigError, match="no such file or folder of results"):
-        ec.compare(tmp_path / "a", tmp_path / "none", metric="topsim")
-
-
-def test_compared_sources_may_have_names(run, folder):
-    trained(folder / "other", **{"training.seed": 2})
-    found = ec.compare({"first": run, "second": folder / "other"}, metric="topsim", baseline="first")
-    assert {source["name"] for source in found["sources"]} == {"first", "second"}
-    (difference,) = found["differences"]
-    pandas = pytest.importorskip("pandas")
-    assert isinstance(found.to_frame(), pandas.DataFrame) and {"source", "low", "high"} <= set(
-        found.to_frame()
-    )
-    assert (difference["source"], difference["baseline"]) == ("second", "first")
-    trained(folder / "longer", **{"channel.max_len": 5})
-    by = ec.compare({"first": run, "second": folder / "longer"}, metric="topsim", by="channel.max_len")
-    names = {source["name"] for source in by["sources"]}
-    assert "max_len=5" in names and len(names) == 2 and all(name.startswith("max_len=") for name in names)
-    seeds = ec.compare(run, folder / "other", metric="topsim")  # two seeds of one game, for there is no other
-    assert [source["seeds"] for source in seeds["sources"]] == [[1], [2]]
-
-
 SMALL_STUDY = {"grammars": ["perm"], "num_attributes": 2, "num_values": 3, "seeds": 1}
 
 
@@ -439,104 +300,9 @@ def test_a_study_is_a_mapping_and_a_table(study, folder):
     assert again["rows"] == study["rows"] and not notes
 
 
-def test_a_study_as_a_frame(study):
-    pytest.importorskip("pandas")
-    frame = study.to_frame()
-    assert list(frame["grammar"]) == ["perm"] and list(frame["model"]) == ["fc2l"]
-
-
-def test_a_study_of_a_users_own_agent(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    lines = "models: [./own.py:Own]\ngrammars: [perm]\nnum_attributes: 2\nnum_values: 3\nseeds: [123]\n"
-    (tmp_path / "mine.yaml").write_text(lines)
-    (tmp_path / "own.py").write_text(
-        "from ecsuite.agents.senders import Sender\nclass Own(Sender):\n    forward = None\n"
-    )
-    with pytest.raises(
-        TypeError, match="unexpected keyword argument"
-    ):  # it is imported, and lacks a constructor
-        ec.icy(study="mine.yaml")
-
-
-def test_a_corpus_takes_lists_and_says_what_it_is():
-    corpus = ec.Corpus([[1, 2], [3], []], meanings=[[0], [1], [1]])
-    assert corpus.messages[0].tolist() == [1, 2] and corpus.meanings.shape == (3, 1)
-    assert repr(corpus).splitlines() == [
-        "Corpus: 3 messages, 3 symbols, 3 distinct, meanings of shape (3, 1)",
-        "from made in Python",
-        "first: 1 2  3  ",
-    ]
-
-
-def test_a_corpus_of_texts_and_of_arrays():
-    corpus = ec.Corpus.from_strings(["red box", "box"])
-    assert corpus.symbol_names == ("box", "red") and corpus.messages[0].tolist() == [1, 0]
-    assert ec.Corpus.from_strings(["ab"], by_word=False).symbol_names == ("a", "b")
-    array = np.array([[1, 2, 0], [3, 0, 0]])
-    assert [row.tolist() for row in ec.Corpus.from_arrays(array, eos=0).content()] == [[1, 2], [3]]
-    assert [row.tolist() for row in ec.Corpus.from_arrays(array, lengths=[2, 1]).messages] == [[1, 2], [3]]
-
-
-@pytest.mark.parametrize(
-    ("messages", "meanings", "message"),
-    [
-        ([[1.5]], None, r"message 0: expected a list of integers from 0, got \[1.5\]"),
-        ([[1], "ab"], None, "message 1: expected a list of integers from 0, got 'ab'"),
-        ([[-1]], None, "message 0: expected a list of integers from 0"),
-        ([[1], [2]], [[0]], "2 messages, and 1 meanings"),
-    ],
-)
-def test_what_is_no_corpus_fails_at_once(messages, meanings, message):
-    with pytest.raises(CorpusError, match=message):
-        ec.Corpus(messages, meanings=meanings)
-
-
-def test_a_training_takes_a_seed(run, tmp_path):
-    assert run.experiment.training.seed == 1
-    quick = {**QUICK, "training.num_epochs": 1, "training.seed": 3}
-    other = ec.train("disc_tiny", out=tmp_path / "a", seed=2, overrides=quick, note=lambda _: None)
-    assert other.experiment.training.seed == 2
-    other = ec.train(other.experiment, out=tmp_path / "b", seed=4, note=lambda _: None)
-    assert other.experiment.training.seed == 4
-
-
-def test_numbers_of_numpy_are_settings(tmp_path):
-    quick = {
-        **QUICK,
-        "training.num_epochs": np.int64(1),
-        "channel.vocab_size": np.int32(7),
-        "optimizer.lr": np.float64(0.1),
-    }
-    run = ec.train("disc_tiny", out=tmp_path / "a", seed=np.int64(2), overrides=quick, note=lambda _: None)
-    assert run.evaluate({"evaluation.num_valid": np.int64(16)})["valid"]["loss"] > 0
-    options = run.experiment.channel.options
-    assert (run.experiment.training.seed, options.vocab_size, run.experiment.optimizer.options.lr) == (
-        2,
-        7,
-        0.1,
-    )
-    study = {
-        "base": "disc_tiny",
-        "set": quick,
-        "vary": {"channel.max_len": np.array([1, 2])},
-        "seeds": range(1, np.int64(3)),
-        "score": ("topsim",),
-    }
-    found = ec.sweep(study, out=tmp_path / "study", on="here", progress=lambda *_: None, note=lambda _: None)
-    assert [run.settings["channel.max_len"] for run in found] == [1, 1, 2, 2]
-
-
 def test_runs_stand_for_their_folders(run, tmp_path):
     assert list(ec.results(run).to_frame()["accuracy"]) == [run.measures["accuracy"]]
     assert ec.report(run, out=tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
     others = [run.evaluate(receiver_from=each) for each in (run, run.folder)]
     assert others[0] == others[1]
     assert run.evaluate(assignments="task.num_distractors=1") == run.evaluate({"task.num_distractors": 1})
-
-
-def test_metrics_ask_the_agents_of_a_folder_as_those_of_its_run(run):
-    """Of `corpus.jsonl`, they have its counts."""
-    found = [ec.score(each, "efficiency")["complexity"] for each in (run, run.folder, str(run.folder))]
-    assert len({score.value for score in found}) == 1 and "|sender:" in found[1].signature
-    assert "|sender:" not in ec.score(run.folder / "corpus.jsonl", "efficiency")["complexity"].signature
-    assert ec.score(run.folder, "rsa")["rsa"].value == ec.score(run, "rsa")["rsa"].value

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.games.config.experiment import load_experiment
-
 QUICK = ["--epochs", "1", "--set", "training.num_examples=256", "--set", "evaluation.num_valid=64"]
 PYTHON = [sys.executable, "-c", "from ecsuite.cli import main; main()"]
 
@@ -109,69 +107,6 @@ def test_feature_files_are_made_up_and_trained_on(ecsuite):
     settings = [argument for size in sizes for argument in ("--set", size)]
     code, out, _ = ecsuite("train-game", "mu_cub", "--features", "deep/birds.npz", "--epochs", "1", *settings)
     assert code == 0 and out.splitlines()[0] == "all epochs done, step 2 of 2"
-
-
-def test_options_reach_the_config(ecsuite):
-    code, _, err = ecsuite(
-        "train-game", "disc_tiny", *QUICK, "--sender", "lstm", "--receiver", "rnn", "--until-accuracy", "0.99",
-        "--max-minutes", "5", "--seed", "3", "--device", "cpu", "--set", "sender.hidden_size=8", "--batch-size", "64",
-    )  # fmt: skip
-    assert code == 0, err
-    experiment = load_experiment("runs/disc_tiny/config.yaml")
-    assert (experiment.sender.kind, experiment.receiver.kind) == ("recurrent", "recurrent")
-    assert (experiment.sender.options.cell, experiment.receiver.options.cell) == ("lstm", "rnn")
-    assert (experiment.training.until_accuracy, experiment.training.max_minutes) == (0.99, 5.0)
-    assert experiment.training.batch_size == 64
-    assert (experiment.training.seed, experiment.training.num_epochs) == (3, 1)
-    assert experiment.sender.options.hidden_size == 8
-
-
-def test_text_files_are_fitted(ecsuite, tmp_path):
-    (tmp_path / "train.txt").write_text("0 1 2 . 3 3 3 . 1\n" * 40)
-    (tmp_path / "valid.txt").write_text("0 1 2 . 3 3 3 . 1\n0 1 2 . 3 3 3 . 0\n")
-    files = ["--train-data", "train.txt", "--valid-data", "valid.txt"]
-    code, _, err = ecsuite("train-game", "disc_tiny", *files, "--epochs", "1")
-    assert code == 0, err
-    lines = [
-        json.loads(line)["meaning"] for line in Path("runs/disc_tiny/meanings.jsonl").read_text().splitlines()
-    ]
-    assert lines == [[3, 3, 3], [0, 1, 2]]
-    (tmp_path / "valid.txt").write_text("0 1 2 . 3 3 9 . 1\nx\n")
-    code, out, err = ecsuite("train-game", "disc_tiny", *files, "--out", "other")
-    assert (code, out) == (2, "")
-    assert err == "valid.txt:1: expected values from 0 to 3 (world.num_values=4), got 9 (and 1 more)\n"
-
-
-def test_damaged_state_exits_with_3(ecsuite):
-    assert ecsuite("train-game", "disc_tiny", *QUICK)[0] == 0
-    for file in Path("runs/disc_tiny").glob("checkpoint-*"):
-        file.write_bytes(b"")
-    code, out, err = ecsuite("train-game", "disc_tiny", *QUICK, "--resume")
-    assert (code, out) == (3, "")
-    assert "checkpoint-000000002.safetensors is damaged: " in err
-    assert err.splitlines()[-1] == (
-        "runs/disc_tiny: none of its 1 checkpoints can be read; nothing was changed"
-    )
-
-
-def test_a_loss_that_is_not_finite_exits_with_1(ecsuite):
-    command = ["train-game", "disc_tiny", *QUICK, "--set", "optimizer.lr=1e30"]
-    code, out, err = ecsuite(*command)
-    assert (code, out, err.count("\n")) == (1, "", 4)  # after three lines about what is trained
-    err = err.splitlines()[-1]
-    assert err.startswith("step ") and "try a smaller optimizer.lr, or training.precision=fp32" in err
-    code, out, err = ecsuite(*command, "--out", "other", "--json")
-    told = json.loads(out)
-    assert (code, told["folder"], told["stopped"], told["measures"]) == (1, "other", "diverged", {})
-    assert err.startswith(f"step {told['step']}: ")
-    code, out, err = ecsuite(*command)
-    assert (code, out) == (2, "")
-    assert err.startswith(
-        f"runs/disc_tiny holds this run, which diverged at step {told['step']}: try a smaller"
-    )
-    code, out, err = ecsuite("train-game", "disc_tiny", *QUICK, "--set", "optimizer.lr=1e-3")
-    assert code == 0 and out.startswith("all epochs done, step 2 of 2\n")
-    assert err.splitlines()[0] == f"runs/disc_tiny: the run that diverged at step {told['step']} is replaced"
 
 
 @pytest.mark.slow

@@ -83,26 +83,6 @@ def test_a_command_prints_its_tables_as_csv_and_markdown(printed_as, command):
     assert page.count("\n| --- |") + page.count("\n| ---: |") == len(tables)
 
 
-def test_the_table_has_one_form(ecsuite):
-    code, _, err = ecsuite("compare", *SCORES.split(), "--as", "latex", "--json")
-    assert code == 2 and "--json, --as: expected one of these" in err
-    code, _, err = ecsuite("list", "--as", "latx")
-    assert code == 2 and "'latx' is not one of 'text', 'markdown', 'latex', 'csv', 'html'" in err
-
-
-def test_files_have_the_form_of_their_name(ecsuite):
-    for suffix, begin in (
-        (".csv", "setting,"),
-        (".tex", "% "),
-        (".html", "<div"),
-        (".md", "**"),
-        (".json", "{"),
-    ):
-        arguments = f"compare correlations {SCORES} --translation inputs/translations.json --out found{suffix}".split()
-        assert ecsuite(*arguments)[0] == 0
-        assert Path(f"found{suffix}").read_text().startswith(begin)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 def test_the_latex_of_every_command_compiles(printed_as):

@@ -29,11 +29,11 @@ TITLES = {
 """Headings by paper."""
 HEAD = """# Tables of the four papers
 
-The four papers that this project began with, item by item: each table, figure, system and setting with the
-command that makes it. *Run here* names the result; *runs* says why the command was not run here at the
-published size; *not possible* says why there is none. The page is made by `python benchmarks/seeds/page.py`
-from `benchmarks/seeds/*.yaml`; a test parses each command. What agrees with published figures and what does
-not is on [the page of claims](../claims.md) and on [the page of peers](peers.md).
+Which command produces a table or figure of the four papers that ecsuite repeats? The lists have each table,
+figure, system and setting with its command. *Run here* links to the result; *runs* gives the reason why the
+command was not run here at the published size; *not possible* gives the reason why there is no command.
+[Claims](../claims.md) and [published programs](peers.md) compare the results with published figures.
+`python benchmarks/seeds/page.py` makes this page from `benchmarks/seeds/*.yaml`.
 """
 
 

@@ -19,7 +19,6 @@ STUDIES = {
 }
 """Commands whose jobs can be computed elsewhere."""
 NO_SBATCH = "--on slurm: there is no sbatch here"
-NO_RAY = "--on ray needs the extra"
 
 
 @pytest.fixture(autouse=True)
@@ -44,11 +43,6 @@ def test_where_jobs_cannot_be_computed(ecsuite, monkeypatch, name):
     monkeypatch.setitem(sys.modules, "ray", None)
     refused(ecsuite, f"{STUDIES[name]} --on slurm", NO_SBATCH)
     refused(ecsuite, f"{STUDIES[name]} --on ray", "'.[ray]'")
-
-
-def test_a_plan_for_slurm_needs_no_sbatch(ecsuite, monkeypatch):
-    monkeypatch.setenv("PATH", "/nowhere")
-    assert ecsuite(*f"{STUDIES['icy']} --on slurm --plan".split())[0] == 0
 
 
 MISSING = {

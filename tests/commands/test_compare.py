@@ -39,44 +39,12 @@ def write(file, data):
     return file
 
 
-def test_compare_prints_tables_and_notes(printed):
-    out = printed("compare", "runs/French", "runs/Random", "runs/No pretrain")
-    for expected in ("unsigned (another program)", "French", "better", "worse", "baseline"):
-        assert expected in out
-    assert "No published scores: the protocol of unsigned results is unknown." in out
-    assert "difference" not in printed("compare", "runs/French")
-
-
 def test_compare_writes_json_and_a_picture(as_json, tmp_path):
     files = ("--out", "made/a.json", "--plot", "made/a.png")
     data = as_json("compare", "runs", *files, "--baseline", "French")
     assert data == json.loads((tmp_path / "made/a.json").read_text())
     assert (data["baseline"], len(data["sources"]), len(data["differences"])) == ("French", 17, 16)
     assert (tmp_path / "made/a.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_table_says_how_many_pairs_are_corrected(printed, as_json):
-    out = printed("compare", "runs/French", "runs/Random", "runs/Russian")
-    assert "3 comparisons, corrected by Holm's procedure" in out
-    assert "with Holm's correction for 3 comparisons" in " ".join(out.split())
-    data = as_json("compare", "runs/French", "runs/Random", "runs/Russian")
-    assert data["correction"] == {"method": "Holm", "comparisons": 3}
-    assert all(each["p_holm"] >= each["p_value"] for each in data["differences"])
-
-
-def test_compare_any_metric(printed, as_json, tmp_path):
-    for name, value in (("a", 0.25), ("b", 0.75), ("c", 0.5)):
-        score = {"name": "topsim", "value": value, "ci95": [value - 0.1, value + 0.1]}
-        write(tmp_path / f"{name}.json", {"name": name, "scores": [score | {"signature": "topsim|v:2"}]})
-    out = printed("compare", "a.json", "b.json", "c.json", "--metric", "topsim")
-    assert "All pairs: first minus second, 3 comparisons" in out
-    assert "b a 0.5000 [0.3586, 0.6414] <.001 higher" in [" ".join(line.split()) for line in out.splitlines()]
-    assert "with Holm's correction for 3 comparisons of topsim." in out
-    assert all(len(line) <= 80 for line in out.split("95 % CI and p:")[0].splitlines())
-    options = ("--metric", "topsim", "--baseline", "a", "--out", "d.json")
-    found = as_json("compare", "a.json", "b.json", *options)
-    assert found == json.loads((tmp_path / "d.json").read_text())
-    assert (found["metric"], found["differences"][0]["conclusion"]) == ("topsim", "higher")
 
 
 NO_INPUTS = "expected scores of a collection, or XferBench results and --translation FILE, or --paper"
@@ -119,13 +87,6 @@ def test_correlate_files(printed, tmp_path):
     out = printed("compare", "correlations", "runs", "--translation", "chrf.json", "--out", "a.json")
     assert "all: left out, because in one list only: No pretrain." in out
     assert len(json.loads((tmp_path / "a.json").read_text())["settings"][""]["sources"]) == 16
-
-
-def test_translations_by_setting_from_a_folder(tmp_path):
-    for number, (setting, value) in enumerate((("full", 40.0), ("full", 42.0), ("frozen", 20))):
-        write(tmp_path / "made" / f"{number}.json", {"name": "a", "setting": setting, "chrf": value})
-    write(tmp_path / "made" / "other.json", {"loss": 1})
-    assert read_translation([tmp_path / "made"], "chrf") == {"full": {"a": 41.0}, "frozen": {"a": 20.0}}
 
 
 NO_RESULT = "expected an object with `name` and `chrf`, or a list of such"

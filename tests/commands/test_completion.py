@@ -1,17 +1,6 @@
 """What a shell is told to complete, through the protocol by which it asks."""
 
-import os
-import subprocess
-import sys
-
 import pytest
-
-from ecsuite.commands.reference import SOURCES as WRITTEN_SOURCES
-from ecsuite.commands.table import KINDS as WRITTEN_KINDS
-from ecsuite.commands.translate import SETTINGS
-from ecsuite.eval.experiments.pictures import KINDS
-from ecsuite.eval.translation.presets import PRESETS
-from ecsuite.eval.xferbench.presets import SOURCES
 
 LINES = {
     "ecsuite sco": ["score"],
@@ -47,8 +36,6 @@ LINES = {
     "ecsuite new chan": ["channel"],
     "ecsuite score runs/": [],
 }
-SLOW = ("--grammar", "people try", "new chan", "topsim,corr", "xferbench,pro")
-"""What imports numpy."""
 
 
 def asked(line):
@@ -67,36 +54,3 @@ def test_completion(ecsuite, monkeypatch, line):
         monkeypatch.setenv(name, value)
     code, out, err = ecsuite()
     assert (code, err) == (0, "") and out.split() == LINES[line]
-
-
-def test_completion_imports_nothing_heavy():
-    """One process answers all; an import of torch alone takes more time than a person waits."""
-    script = f"""
-import os, sys
-from ecsuite.cli import main
-for asked in {[asked(line) for line in LINES if not any(part in line for part in SLOW)]}:
-    os.environ.update(asked)
-    sys.argv = ["ecsuite"]
-    try:
-        main()
-    except SystemExit as end:
-        assert not end.code
-heavy = {{"torch", "numpy", "scipy", "sklearn", "tokenizers", "transformers"}} & set(sys.modules)
-assert not heavy, heavy
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ})
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_script_for_each_shell(ecsuite, monkeypatch, shell):
-    monkeypatch.setenv("_ECSUITE_COMPLETE", f"source_{shell}")
-    code, out, err = ecsuite()
-    assert (code, err) == (0, "") and "_ECSUITE_COMPLETE" in out and "ecsuite" in out
-
-
-def test_choices_are_the_registered_ones():
-    """Those whose registry takes long to import are written again."""
-    assert WRITTEN_SOURCES.words == tuple(SOURCES.parts)
-    assert WRITTEN_KINDS.words == KINDS
-    assert set(SETTINGS.words) == set(PRESETS["full"].settings)

@@ -2,7 +2,6 @@
 
 import json
 import signal
-import subprocess
 import sys
 from types import SimpleNamespace
 from urllib.request import urlopen
@@ -37,28 +36,6 @@ def command(monkeypatch, tmp_path):
     signal.signal(signal.SIGTERM, before)
 
 
-def test_languages_of_ones_own(command, tmp_path):
-    result = command("wikipedia", "--languages", "da, eu", "--articles", 4)
-    assert result.exit_code == 0
-    head, _, *lines = result.stdout.splitlines()
-    assert head.split() == ["file", "articles", "characters"] and lines == [
-        "da.jsonl.gz         4          20",
-        "eu.jsonl.gz         4          20",
-        f"In {tmp_path / 'wikipedia'}",
-    ]
-    assert result.stderr.splitlines()[0] == (
-        "da.jsonl.gz: downloading wikimedia/wikipedia 20231101.da from huggingface.co"
-    )
-
-
-def test_the_papers_targets_as_json(command, tmp_path):
-    result = command("wikipedia", "--articles", 10, "--out", tmp_path / "here", "--json")
-    told = json.loads(result.stdout)
-    assert told["folder"] == str(tmp_path / "here")
-    assert [name.split(".")[0] for name in told["files"]] == "da eu fa fi he id ja kk ro ur".split()
-    assert told["files"]["ur.jsonl.gz"]["articles"] == 10
-
-
 def test_pairs(command, tmp_path):
     result = command("wmt14", "--pairs", 5)
     assert result.stdout.splitlines()[2:] == [
@@ -87,19 +64,6 @@ def test_tasks_of_xtreme(command, tmp_path, monkeypatch):
     assert {name: entry["bytes"] for name, entry in told["files"].items()} == {"panx/train.json.gz": 2}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["xtreme", "--tasks", "panx,"], "unknown task ''; choices: xnli, pawsx, udpos, panx, xquad, mlqa,"
-         " tydiqa, bucc2018, tatoeba"),
-        (["wikipedia", "--languages", "xx"],
-         "huggingface.co does not have wikimedia/wikipedia 20231101.xx: ValueError: no such config"),
-    ],
-)  # fmt: skip
-def test_mistakes_have_one_line(command, arguments, message):
-    assert str(command(*arguments).exception) == message
-
-
 def test_a_terminated_download_leaves_what_is_finished(command, tmp_path):
     result = command("wikipedia", "--languages", "da,stop,eu", "--articles", 2)
     assert result.exit_code == 75
@@ -107,12 +71,3 @@ def test_a_terminated_download_leaves_what_is_finished(command, tmp_path):
     assert result.stderr.splitlines()[-1] == (
         "stopped; finished files are stored, and the same command continues"
     )
-
-
-def test_nothing_heavy_is_imported_for_help():
-    program = (
-        "import sys, ecsuite.commands.data;"
-        "print({'torch', 'datasets', 'pyarrow', 'scipy', 'tokenizers'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"

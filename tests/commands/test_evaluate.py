@@ -34,22 +34,6 @@ def test_the_last_evaluation_of_training_is_repeated(ecsuite, folder):
     assert json.loads(out)["evaluations"]["valid"] == ec.load_run(folder / "drawn").measures
 
 
-def test_more_distractors_make_it_harder(ecsuite, folder):
-    line = ["evaluate", str(folder / "drawn"), "--set", "task.num_distractors=12", "--json"]
-    code, out, _ = ecsuite(*line)
-    found = json.loads(out)["evaluations"]["valid"]
-    assert code == 0 and found["accuracy"] < ec.load_run(folder / "drawn").measures["accuracy"]
-    code, out, _ = ecsuite(*line[:-1])
-    assert code == 0 and f"{found['accuracy']:.1%}" in out
-
-
-def test_other_objects_of_the_same_values(ecsuite, folder, tmp_path):
-    (tmp_path / "other.csv").write_text("shape,color\nstar,red\nring,blue\nbox,red\nbox,blue\n")
-    code, out, err = ecsuite("evaluate", str(folder / "table"), "--objects", "other.csv", "--json")
-    assert code == 0, err
-    assert 0 <= json.loads(out)["evaluations"]["valid"]["accuracy"] <= 1
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -137,12 +137,3 @@ def test_a_part_of_another_kind_is_told_what_it_must_be(ecsuite, tmp_path, kind)
     code, out, err = ecsuite(*COMMANDS[kind])
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert re.match(rf"\./own\.py:\d+: own: (for )?an? {kind}", err) and f"see `ecsuite new {kind}`" in err
-
-
-@pytest.mark.parametrize("other", ["sender", "receiver", "channel", "perception", "task", "world", "grammar"])
-def test_no_other_part_is_taken_for_a_metric(ecsuite, tmp_path, other):
-    Path("corpus.jsonl").write_text("[1, 2]\n[2, 1]\n")
-    Path("own.py").write_text(template(other))
-    code, out, err = ecsuite(*COMMANDS["metric"])
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "for a metric, expected a function of corpus, options or fewer, or a callable class" in err

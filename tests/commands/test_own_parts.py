@@ -1,24 +1,15 @@
 """`ecsuite new` and `ecsuite check`, and parts of one's own in `train-game` and `score`."""
 
 import json
-import re
 import subprocess
 import sys
-from importlib import import_module
-from pathlib import Path
 
 import pytest
 from quick_checks import TRAIN
 
-import ecsuite
-from ecsuite.commands.named import KINDS as listed_kinds
-from ecsuite.commands.named import read_kind, singular
 from ecsuite.commands.new import FOLDER
 from ecsuite.formats import read_corpus
 from ecsuite.parts import own_code
-from ecsuite.parts.registry import Registry
-from ecsuite.runtime.errors import LISTED
-from ecsuite.testing import KINDS as checked_kinds
 from ecsuite.testing import games
 
 KINDS = sorted(entry.name.removesuffix(".txt") for entry in FOLDER.iterdir())
@@ -80,35 +71,6 @@ def test_a_new_file_is_used_as_the_command_says(ecsuite, tmp_path, kind):
             assert (tmp_path / "used" / "corpus.jsonl").exists()
 
 
-NOT_OWN = {"cell", "baseline", "taught"}
-"""Words of registries in which no user's part can stand: agents and commands name what they have."""
-
-
-def registries():
-    """Every registry of the package, by its module and its name there."""
-    root = Path(ecsuite.__file__).parent
-    folders = [each for each in root.iterdir() if each.is_dir() and each.name.isidentifier()]
-    for file in (file for folder in folders if folder.name != "tests" for file in folder.rglob("*.py")):
-        names = re.findall(r"^(\w+)(?:: .*)? = (?:Registry|Languages)\(", file.read_text(), re.MULTILINE)
-        module = ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
-        for name in names:
-            yield f"{module}:{name}", getattr(import_module(f"ecsuite.{module}"), name)
-
-
-def test_list_new_and_check_have_every_registry():
-    assert {each.__name__ for each in Registry.__subclasses__()} <= {"Languages"}  # `registries` finds these
-    every = dict(registries())
-    words = {registry.word for registry in every.values()}
-    listed = {singular(kind): entry.registry or entry.functions for kind, entry in listed_kinds.items()}
-    for word in words - {"taught"}:
-        assert every[listed[word]].word == word
-    assert list(listed_kinds) == sorted(listed_kinds)
-    # Distances of messages are values of an option of a metric, and in no registry.
-    assert len(words) > 20 and set(KINDS) == set(checked_kinds) == (words - NOT_OWN) | {"distance"}
-    assert all("{name}" in listed_kinds[read_kind(kind)].use for kind in KINDS)
-    assert set(LISTED) == {word for word in listed if " " not in word}
-
-
 @pytest.mark.slow
 def test_the_test_beside_it_is_run_by_pytest(ecsuite, tmp_path):
     assert ecsuite("new", "metric", "mine.py")[0] == 0
@@ -116,13 +78,6 @@ def test_the_test_beside_it_is_run_by_pytest(ecsuite, tmp_path):
         [sys.executable, "-m", "pytest", "-q", "test_mine.py"], capture_output=True, text=True
     )
     assert done.returncode == 0 and "9 passed" in done.stdout
-
-
-def test_a_file_that_is_called_as_its_kind_does_not_hide_the_base_class(ecsuite, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    for kind, line in (("sender", "class MySender(Sender):"), ("metric", "def my_metric(corpus):")):
-        assert f"./{kind}.py:" in ecsuite("new", kind, f"{kind}.py")[1]
-        assert line in (tmp_path / f"{kind}.py").read_text().splitlines()
 
 
 @pytest.mark.parametrize(
@@ -157,74 +112,6 @@ def test_a_fault_is_told_and_the_exit_code_is_1(ecsuite, tmp_path):
     assert out.splitlines()[-1] == "./own.py:nothing: 1 of 9 checks of a metric hold"
 
 
-def test_a_metric_may_return_scores_and_take_options(ecsuite, tmp_path):
-    (tmp_path / "own.py").write_text(
-        "from ecsuite.eval.metrics.score import Score\n"
-        "def both(corpus, options):\n"
-        "    return [Score(name=name, value=options.seed, about='a', signature=name) for name in 'ab']\n"
-    )
-    (tmp_path / "corpus.jsonl").write_text("[1, 2]\n[3]\n")
-    code, out, _ = ecsuite("score", "corpus.jsonl", "--metrics", "./own.py:both", "--json")
-    assert code == 0 and [score["name"] for score in json.loads(out)["scores"]] == ["a", "b"]
-    assert all("|code:" in score["signature"] for score in json.loads(out)["scores"])
-
-
-RATIO = """
-from dataclasses import dataclass
-from ecsuite.parts.config import Count
-class Ratio:
-    'Messages by a number.'
-    @dataclass(frozen=True, kw_only=True)
-    class Options:
-        base: Count = 2
-    def __init__(self, options): self.base = options.base
-    def __call__(self, corpus): return len(corpus.messages) / self.base
-def plain(corpus): return 1
-def needy(corpus, *, base): return 1
-"""
-
-
-def test_a_metric_may_be_a_class_with_options(ecsuite, tmp_path):
-    (tmp_path / "own.py").write_text(RATIO)
-    (tmp_path / "corpus.jsonl").write_text("[1, 2]\n[3]\n")
-    names = "topsim,./own.py:Ratio,base=4,./own.py:Ratio"
-    code, out, err = ecsuite("score", "corpus.jsonl", "--metrics", names, "--json")
-    assert code == 0, err
-    _, four, two = json.loads(out)["scores"]
-    assert (four["name"], four["value"], four["about"]) == ("Ratio,base=4", 0.5, "Messages by a number")
-    assert (two["name"], two["value"]) == ("Ratio", 1.0)
-    digest = own_code.checksum("./own.py")[:12]
-    assert [score["signature"] for score in (four, two)] == [
-        f"Ratio|base:{base}|code:{digest}" for base in (4, 2)
-    ]
-    code, out, _ = ecsuite("check", "./own.py:Ratio,base=3", "--json")
-    assert json.loads(out)["kind"] == "metric" and code == 0
-
-
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        ("./own.py:Ratio,bass=2", "unknown option of ./own.py:Ratio 'bass'; did you mean 'base'?"),
-        ("./own.py:Ratio,base=0", "./own.py:Ratio.base: expected int >= 1, got 0"),
-        ("./own.py:plain,base=2", "./own.py:plain has no options: leave out base"),
-        ("posdis,base=2", "posdis has no options: leave out base"),
-        ("topsim,base=2", "unknown option of topsim 'base'; choices: meaning_distance"),
-        ("base=2,topsim", "base=2,topsim: expected a name before the option base=2"),
-        (
-            "./own.py:needy",
-            "./own.py:12: needy: for a metric, expected a function of corpus, options or fewer, or a callable "
-            "class; missing a required ",  # "argument", since Python 3.12 "keyword-only argument"
-        ),
-        ("./own.py:RATIO", "./own.py: has no RATIO; it has Ratio, plain, needy"),
-    ],
-)
-def test_options_of_a_metric_that_are_refused(ecsuite, tmp_path, names, message):
-    (tmp_path / "own.py").write_text(RATIO)
-    (tmp_path / "corpus.jsonl").write_text("[1, 2]\n[3]\n")
-    code, out, err = ecsuite("score", "corpus.jsonl", "--metrics", names)
-    assert (code, out) == (2, "") and err.startswith(message) and err.count("\n") == 1
-
-
 @pytest.mark.slow
 def test_a_grammar_may_be_a_class_with_options(ecsuite, tmp_path):
     (tmp_path / "own.py").write_text(
@@ -241,24 +128,6 @@ def test_a_grammar_may_be_a_class_with_options(ecsuite, tmp_path):
     assert read_corpus(tmp_path / "runs" / "Same,symbol=3").messages[3].tolist() == [4, 4]
     assert json.loads(ecsuite("check", "./own.py:Same,symbol=2", "--json")[1])["kind"] == "grammar"
     assert ecsuite("grammar", "./own.py:Same,size=3")[0] == 2
-
-
-@pytest.mark.parametrize(
-    ("code", "message"),
-    [
-        ("raise ValueError('no')", "own.py:5: ValueError: no"),
-        ("return builder.step(meanings)", "own.py:5: RuntimeError: The size of tensor"),
-    ],
-)
-def test_an_error_of_a_part_is_one_line(ecsuite, tmp_path, code, message):
-    (tmp_path / "own.py").write_text(
-        "from ecsuite.agents.senders import Sender\nclass Own(Sender):\n"
-        "    def __init__(self, options, **sizes): super().__init__()\n"
-        f"    def forward(self, meanings, builder):\n        {code}\n"
-    )
-    code, out, err = ecsuite("train-game", "disc_tiny", "--sender", "./own.py:Own")
-    assert (code, out) == (2, "") and message in err and err.count("\n") == 1
-    assert not (tmp_path / "runs").exists()
 
 
 def test_commands_that_meet_foreign_code_have_the_option_or_name_one_that_has_it(
@@ -317,14 +186,3 @@ def test_a_run_with_parts_is_repeated_with_trust_alone(ecsuite, tmp_path, monkey
     assert (tmp_path / "again" / "corpus.jsonl").read_bytes() == (
         tmp_path / "run" / "corpus.jsonl"
     ).read_bytes()
-
-
-def test_a_metric_of_a_file_is_scored_with_its_checksum(ecsuite, tmp_path):
-    (tmp_path / "own.py").write_text(
-        'def size(corpus):\n    """messages"""\n    return len(corpus.messages)\n'
-    )
-    (tmp_path / "corpus.jsonl").write_text("[1, 2]\n[3]\n")
-    code, out, _ = ecsuite("score", "corpus.jsonl", "--metrics", "./own.py:size", "--json")
-    (score,) = json.loads(out)["scores"]
-    assert code == 0 and (score["name"], score["value"], score["about"]) == ("size", 2, "messages")
-    assert score["signature"] == f"size|code:{own_code.checksum('own.py')[:12]}"

@@ -1,6 +1,5 @@
 """`ecsuite people`: what it refuses in one line, and evaluating a study."""
 
-import re
 import socket
 import sqlite3
 from contextlib import closing
@@ -89,15 +88,6 @@ def test_other_files_are_refused(ecsuite, folder):
     assert "no such file" in refused(ecsuite, "export", "runs/other")
 
 
-def test_other_settings_are_refused(ecsuite, folder):
-    Path("mine.yaml").write_text(STUDY + "seed: 4\n")
-    assert "seed is 0 there and 4 now" in refused(
-        ecsuite, "serve", "mine.yaml", "--port", "0", "--no-browser"
-    )
-    Path("mine.yaml").write_text(STUDY.replace("2", "7"))
-    make_database(read_study(Path("mine.yaml")), Path("runs/mine")).close()  # more participants may be wanted
-
-
 def test_mistakes_in_the_command(ecsuite):
     assert "did you mean 'status'" in refused(ecsuite, "statu", "x")
     assert "expected a command: try, play, serve, " in refused(ecsuite)
@@ -117,18 +107,3 @@ def test_a_study_is_evaluated_and_forgotten(ecsuite, folder):
     assert "no participant with this token" in refused(ecsuite, "forget", "nobody")
     assert ecsuite("people", "forget", "token")[0] == 0
     assert ecsuite("people", "status", "mine.yaml")[1].split()[-4:] == ["0", "0", "0", "2"]
-
-
-@pytest.mark.parametrize("kind", ["codes", "agents", "chains", "pairs"])
-def test_a_new_study_can_be_served_as_it_stands(ecsuite, tmp_path, monkeypatch, kind):
-    monkeypatch.chdir(tmp_path)
-    code, out, err = ecsuite("people", "new", "mine.yaml", "--kind", kind)
-    assert code == 0 and "mine_consent.md" in out, err
-    study = read_study(Path("mine.yaml"))
-    assert "[names, institution" in study.consent and study.name == "mine"
-    every = Path("mine.yaml").read_text().splitlines()
-    Path("mine.yaml").write_text(
-        "\n".join(line.removeprefix("# ") if re.match("# [a-z_]+: ", line) else line for line in every)
-    )
-    assert read_study(Path("mine.yaml")) == study  # defaults without their # are the same
-    assert "exists already" in refused(ecsuite, "new", "mine.yaml")

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.eval.experiments.claims.arms import read_outcome
 from ecsuite.eval.experiments.claims.claim import load_claim, shipped_claims
 from ecsuite.eval.experiments.claims.studies import reproduction_of
-from ecsuite.eval.experiments.claims.verdict import judge
 
 MINE = """
 about: "more symbols, more topsim"
@@ -57,54 +55,6 @@ def test_the_list_has_all_shipped_claims(ecsuite):
     assert sum(map(int, counts.groups())) == len(shipped_claims())
 
 
-def test_each_claim_is_a_sentence_with_the_unit_of_its_effect_and_whose_number_decides(ecsuite):
-    """What was published is called so, and what is ours; a verdict says whether its setting is another one."""
-    rows = {row["claim"]: row for row in json.loads(ecsuite("reproduce", "--json")[1])["claims"]}
-    for row in rows.values():
-        claim = load_claim(row["claim"])
-        assert row["sentence"].startswith(row["about"]) and row["verdict"] in row["sentence"]
-        assert row["effect"] is None or claim.effect in row["sentence"]
-        assert ("published: " in row["sentence"]) == (row["rerun"] == "figure re-run")
-        is_threshold = row["threshold"] is not None and row["published"] is None
-        assert ("our threshold: " in row["sentence"]) == is_threshold
-        assert ("our margin: " in row["sentence"]) == (row["margin"] is not None)
-        assert row["verdict"] not in ("holds", "does not hold") or row["scope"] == "the published setting"
-        assert row["scope"] == claim.scope and row["rerun"] == claim.criterion.rerun
-    long = rows["chaabouni2019_frequent_long"]
-    assert (
-        long["effect"] < 0 and "world.num_values=300, the nearest to the published 1,000" in long["sentence"]
-    )
-    assert "opposite sign: 0.706 at 30" in long["sentence"]
-    code, out, _ = ecsuite("reproduce", "--as", "csv")
-    assert code == 0 and out.splitlines()[0].startswith("rerun,claim,sentence,verdict,effect,effect_low")
-
-
-def test_a_claim_is_cited_and_listed_by_its_name(ecsuite):
-    code, out, err = ecsuite("cite", "perkins2021_husendz")
-    assert (code, err) == (0, "") and "@misc{perkins2021," in out
-    code, out, err = ecsuite("list", "claim", "perkins2021_husendz")
-    assert (code, err) == (0, "") and "Use it: ecsuite reproduce perkins2021_husendz --plan" in out
-
-
-def test_a_claim_of_ones_own_is_run_kept_and_judged_from_its_file(ecsuite):
-    arguments = ["reproduce", "mine.yaml", "--workers", "1"]
-    code, out, _ = ecsuite(*arguments, "--plan")
-    assert code == 0 and "8 jobs: 0 found in runs/claims/sweep, 8 to compute" in out
-    code, out, _ = ecsuite(*arguments, "--out", "mine.json", "--quiet")
-    assert code == 0 and "\nmine: can't tell: " in out and "4 runs with 2 seeds (11 to 12); 0 failed" in out
-    kept, claim = read_outcome(Path("mine.json")), load_claim("mine.yaml")
-    assert [(run.seed, run.settings["channel.vocab_size"], run.status) for run in kept.runs] == [
-        (11, 5, "done"), (12, 5, "done"), (11, 20, "done"), (12, 20, "done"),
-    ]  # fmt: skip
-    assert kept.digest == claim.digest and all(run.seconds > 0 for run in kept.runs)
-    data = json.loads(Path("mine.json").read_text())
-    verdict, judged = judge(claim, kept.runs)
-    assert (data["verdict"], data["criterion"]) == (verdict, json.loads(json.dumps(judged.to_json())))
-    with pytest.MonkeyPatch.context() as patch:  # what is kept is not trained again
-        patch.setattr("ecsuite.games.training.train.train", None)
-        assert ecsuite(*arguments, "--json", "--quiet")[0] == 0
-
-
 def test_a_check_of_minutes_says_so_and_decides_nothing(ecsuite):
     code, out, err = ecsuite("reproduce", "mine.yaml", "--small", "--workers", "1")
     assert (
@@ -146,14 +96,6 @@ def test_a_mistake_is_told_in_a_line_with_its_place(ecsuite, before, after, said
     Path("mine.yaml").write_text(MINE.replace(before, after, 1))
     code, out, err = ecsuite("reproduce", "mine.yaml", "--plan")
     assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(said), err
-
-
-def test_options_that_need_a_claim_and_claims_that_are_none(ecsuite):
-    assert ecsuite("reproduce", "--small") == (2, "", "--small: expected a claim: ecsuite reproduce NAME\n")
-    code, out, err = ecsuite("reproduce", "nothing")
-    assert (code, out) == (2, "") and err.startswith("unknown claim 'nothing'; ")
-    code, out, err = ecsuite("reproduce", "no.yaml")
-    assert (code, out) == (2, "") and err.startswith("no.yaml: can't be read: No such file")
 
 
 def survey_of_few_colours(folder, monkeypatch):

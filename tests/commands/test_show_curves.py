@@ -36,22 +36,6 @@ def test_a_line_for_each_run(ecsuite, folder, tmp_path):
     assert ecsuite("show", runs[0], "--measure", "loss", "--plot", "loss.png")[0] == 0
 
 
-def test_a_panel_for_each_of_several_measures(ecsuite, folder, tmp_path):
-    code, out, _ = ecsuite("show", str(folder / "seed1"), "--measure", "accuracy,loss", "--plot", "two.svg")
-    assert (code, out) == (0, "accuracy,loss of 1 run in two.svg\n")
-    alone = ecsuite("show", str(folder / "seed1"), "--measure", "loss", "--plot", "one.svg")
-    assert alone[0] == 0
-    counts = [(tmp_path / f"{name}.svg").read_bytes().count(b'id="axes_') for name in ("two", "one")]
-    assert counts == [2, 1]
-
-
-def test_a_run_without_an_evaluation(ecsuite, folder, tmp_path):
-    (tmp_path / "begun").mkdir()
-    (tmp_path / "begun" / "config.yaml").write_bytes((folder / "seed1" / "config.yaml").read_bytes())
-    code, _, err = ecsuite("show", "begun", "--measure", "loss", "--plot", "curves.svg")
-    assert (code, err) == (2, "begun: no evaluation yet\n")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from xtreme_data import write_translation
 
-from ecsuite.eval.xtreme import study, transfer
+from ecsuite.eval.xtreme import study
 
 QUICK = ["--preset", "nano", "--workers", "1", "--device", "cpu"]
 
@@ -152,50 +152,6 @@ def test_bad_translations_are_a_line_and_exit_with_2(
     )
     assert (code, out) == (2, "")
     assert err.startswith(message) and len(err.splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("human.txt", "", "human.txt: expected text, found none\n"),
-        ("human.jsonl", '"one"\n2\n', "human.jsonl:2: expected a JSON string, or an object"),
-    ],
-)
-def test_a_human_text_that_cannot_be_used_is_told_before_the_work(xtreme, name, content, message):
-    Path(name).write_text(content)
-    code, out, err = xtreme("corpus.jsonl", "--human", name)
-    assert (code, out) == (2, "") and message in err and len(err.splitlines()) == 1
-    assert not Path("runs").exists()
-
-
-def test_without_data_the_error_names_the_download(xtreme, monkeypatch, tmp_path):
-    monkeypatch.setenv("ECSUITE_DATA", str(tmp_path / "cache"))
-    code, _, err = xtreme("corpus.jsonl", data=None)
-    assert (code, err) == (2, f"{tmp_path / 'cache' / 'xtreme'}: {DATA_ARE_MISSING}")
-
-
-def test_an_interrupted_run_can_be_resumed(xtreme, monkeypatch):
-    def interrupted(*inputs, **others):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(transfer, "finetune", interrupted)
-        code, out, err = xtreme("corpus.jsonl", "--tasks", "udpos", "--cache", "mine")
-    assert code != 0 and out == ""
-    assert "stopped; finished jobs are stored in mine; run the same command to resume" in err
-    assert xtreme("corpus.jsonl", "--tasks", "udpos", "--cache", "mine")[0] == 0
-
-
-def test_the_plan_computes_nothing(xtreme):
-    arguments = ("corpus.jsonl", "--tasks", "udpos", "--plan", "--json")
-    code, out, err = xtreme(*arguments)
-    assert code == 0, err
-    jobs = json.loads(out)["jobs"]
-    assert [each["is_kept"] for each in jobs] == [False] * 12
-    assert jobs[0]["name"] == "pretraining, corpus, seed 0"
-    assert not list(Path("runs").glob("**/*.json"))
-    assert xtreme(*arguments[:3])[0] == 0
-    assert all(each["is_kept"] for each in json.loads(xtreme(*arguments)[1])["jobs"])
 
 
 def test_predictions_of_a_run_are_scored_and_analysed(xtreme, ecsuite, tiny_bert, write_data):

@@ -9,7 +9,6 @@ import typer
 from typer.testing import CliRunner
 
 from ecsuite.commands.xtreme_evaluate import xtreme_evaluate
-from ecsuite.eval.xtreme.scoring.evaluation import evaluate
 from ecsuite.parts.config import packaged_yaml
 from ecsuite.runtime.errors import ConfigError
 
@@ -38,29 +37,6 @@ def cells(out, first):
     return next(line.split() for line in out.splitlines() if line.startswith(first))
 
 
-def assert_fits(out):
-    """The tables fit a terminal, and nothing is cut."""
-    tables = out[: out.index("\ngap: ")]
-    assert max(map(len, tables.splitlines())) <= 80
-    assert "…" not in tables
-
-
-def test_the_table(run, write_submission, tmp_path):
-    write_submission(tmp_path)
-    out = run()
-    assert cells(out, "XNLI") == ["XNLI", "15", "accuracy", "76.7", "100.0", "75.0", "25.0", "50.0"]
-    assert cells(out, "POS") == ["POS", "33", "F1", "35.4", "100.0", "33.3", "66.7", "0.0"]
-    assert cells(out, "MLQA") == ["MLQA", "7", "EM,", "F1", "48.6", "100.0", "0.0", "100.0", "0.0"]
-    assert cells(out, "Tatoeba") == ["Tatoeba", "36", "accuracy", "50.0", "-", "50.0", "-", "25.0"]
-    assert cells(out, "retrieval") == ["retrieval", "45.0"]
-    assert "all nine tasks" in out and "question answering" in out
-    assert "POS: F1 of tag spans (seqeval 0.0.12); tag accuracy 75.8 %." in out
-    assert "Average gap of XNLI, PAWS-X and question answering: 55.0." in out
-    assert "TyDiQA-GoldP: questions without an answer, which count as wrong: ar 1, bn 1, fi 1, id 1, " in out
-    assert out.splitlines()[-1] == evaluate(tmp_path / "predictions", tmp_path / "labels").signature
-    assert_fits(out)
-
-
 def test_the_table_of_languages(run, write_submission, tmp_path):
     write_submission(tmp_path)
     out = run("--by-language")
@@ -70,38 +46,6 @@ def test_the_table_of_languages(run, write_submission, tmp_path):
     assert len(codes) == 40
     assert codes[:3] == ["ar", "he", "vi"]
     assert "…" not in out
-
-
-def test_few_tasks_are_shown_with_names_of_languages(run, write_submission, tmp_path):
-    write_submission(tmp_path, ("pawsx", "udpos"))
-    out = run("--by-language")
-    assert cells(out, "zh ") == ["zh", "Chinese", "Sino-Tibetan", "Chinese", "50.0", "33.3"]
-    assert "average gap" not in out.lower() and "all nine" not in out
-
-
-def test_available_notes_the_number_of_languages(run, write_submission, tmp_path):
-    write_submission(tmp_path, ("pawsx",))
-    (tmp_path / "labels" / "pawsx" / "test-ja.tsv").unlink()
-    with pytest.raises(ConfigError, match=r"^labels/pawsx/test-ja.tsv: no such file"):
-        run()
-    out = run("--languages", "available")
-    assert cells(out, "PAWS-X")[:2] == ["PAWS-X", "6/7"]
-    assert "PAWS-X: 6/7 languages, so not comparable with published scores; missing: ja." in out
-    assert "|languages:pawsx 6/7 without ja|" in out
-
-
-def test_a_task_that_is_left_out_is_named(run, write_submission, tmp_path):
-    write_submission(tmp_path, ("pawsx",))
-    (tmp_path / "predictions" / "xnli").mkdir()
-    assert "Left out, as predictions or labels are missing: xnli." in run()
-
-
-def test_json_and_file(run, write_submission, tmp_path):
-    write_submission(tmp_path, ("pawsx", "udpos"))
-    data = json.loads(run("--json", "--out", "made/scores.json"))
-    assert data == json.loads((tmp_path / "made" / "scores.json").read_text())
-    assert data["pawsx"]["accuracy"]["en"] == 100
-    assert data["ecsuite"]["signature"].startswith("xtreme|tasks:pawsx+udpos|languages:all|labels:")
 
 
 def analysed(run, tmp_path, *options):
@@ -116,43 +60,6 @@ def analysed(run, tmp_path, *options):
         (tmp_path / "data" / name).write_text(text)
     out = run("--analyses", "--json", "--languages", "available", *options)
     return json.loads(out)["ecsuite"]["analyses"]
-
-
-def test_errors_are_compared_with_those_in_english(run, write_submission, tmp_path):
-    """In English three of four pairs are right; in German others, one of them right in both languages."""
-    write_submission(tmp_path, ("xnli", "xquad"))
-    for language, predicted in (
-        ("en", "EntaiLment neutral neutral neutral"),
-        ("de", "neutral neutral neutral"),
-    ):
-        labels = [*predicted.lower().split(), "contradiction"][:4]
-        (tmp_path / f"predictions/xnli/test-{language}.tsv").write_text("\n".join(labels) + "\n")
-    found = analysed(run, tmp_path)["agreement_with_english"]
-    # Labels: entailment neutral contradiction neutral; English is wrong in the third, German right in the second alone.
-    assert found["xnli"]["de"] == {"right": pytest.approx(100 / 3), "wrong": 0, "same": 50}
-    assert found["xquad"]["de"] == {"right": 50, "wrong": None, "same": None}
-    assert "en" not in found["xnli"] and len(found["xnli"]) == 14
-
-
-def test_tag_ngrams_and_entities_that_english_has_or_lacks(run, write_submission, tmp_path):
-    write_submission(tmp_path, ("udpos", "panx"))
-    for folder in ("labels", "predictions"):
-        for file in (tmp_path / folder / "panx").iterdir():
-            if file.stem not in ("test-en", "test-de"):
-                file.unlink()
-    found = analysed(run, tmp_path, "--data", tmp_path / "data")
-    # Gold DET NOUN NOUN VERB, with DET NOUN NOUN in English training data; others predict DET NOUN VERB VERB.
-    assert found["tag_ngrams"]["en"] == {"3 seen": 100, "3 unseen": 100, "4 seen": None, "4 unseen": 100}
-    assert found["tag_ngrams"]["de"] == {"3 seen": 0, "3 unseen": 0, "4 seen": None, "4 unseen": 0}
-    (tmp_path / "predictions/udpos/test-de.tsv").write_text("DET\nNOUN\nNOUN\nADJ\n\n")
-    # Ann Lee is in the training data and found, Bonn is not; in English both are.
-    again = analysed(run, tmp_path, "--data", tmp_path / "data")
-    assert again["tag_ngrams"]["de"]["3 seen"] == 100 and again["tag_ngrams"]["de"]["3 unseen"] == 0
-    assert found["entities"]["en"] == {"seen": 100, "unseen": None}
-    assert found["entities"]["de"] == {"seen": 100, "unseen": 0}
-    table = run("--analyses", "--data", tmp_path / "data", "--languages", "available")
-    assert cells(table, "mean without en")[3:] == ["3.1", "0.0", "-", "0.0"]
-    assert cells(table, "difference")[1:] == ["96.9", "100.0", "-", "100.0"]
 
 
 def test_scores_by_group_and_by_the_size_of_wikipedia(run, write_submission, tmp_path):

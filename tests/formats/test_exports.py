@@ -413,43 +413,6 @@ def test_exports_of_programs(name):
     assert meant_and_said(layout, corpus) == rows
 
 
-def test_speakers_and_turns_of_dialogues():
-    corpus, _ = answered(EXPORTS / "clemcore.json")
-    assert corpus.column("speaker").tolist() == ["Player 1", "Player 2"] * 4
-    assert corpus.column("turn").tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
-    corpus, _ = answered(EXPORTS / "textarena.json")
-    assert corpus.column("speaker").tolist() == [0, 1] * 3
-
-
-def test_packed_logs_say_what_is_wrong(tmp_path):
-    pytest.importorskip("pyarrow")
-    data = bytearray((EXPORTS / "inspect.eval").read_bytes())
-    data[80] ^= 0xFF  # in the first member
-    start = data.index(b"samples/1_epoch_1.json") + 40
-    data[start : start + 40] = b"\0" * 40
-    for name, content, line in (
-        ("a.eval", bytes(data), "a.eval: can't be unpacked: "),
-        ("b.eval", b"PK\3\4", "b.eval: can't be unpacked: File is not a zip file"),
-    ):
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(CorpusError) as error:
-            read_corpus(tmp_path / name)
-        assert line in str(error.value) and len(str(error.value).splitlines()) == 1
-    with pytest.raises(ConfigError, match=r"--max-memory|max_memory="):
-        read_corpus(EXPORTS / "inspect.eval", max_memory="100K")
-
-
-def test_a_participant_of_labjs_stands_in_the_first_row_and_is_that_of_all(tmp_path):
-    lines = labjs(drawn(random.Random(1))).splitlines()
-    files = [
-        [lines[0] + ",participant", f"{lines[1]},{who}", *(f"{line}," for line in lines[2:])] for who in "ab"
-    ]
-    (tmp_path / "a.csv").write_text("\n".join([*files[0], *files[1][1:]]) + "\n")
-    corpus = read_corpus(tmp_path / "a.csv")
-    half = len(corpus.messages) // 2
-    assert list(corpus.columns["participant"]) == ["a"] * half + ["b"] * half
-
-
 def test_trials_of_labjs_are_asked_about_where_they_end_otherwise(tmp_path):
     text = labjs(drawn(random.Random(1))).replace("form submission", "response")
     (tmp_path / "a.csv").write_text(text)
@@ -473,34 +436,9 @@ def test_chats_under_other_names_are_asked_about(tmp_path):
     assert said_in(again) == said_in(corpus)
 
 
-def test_items_of_logs_have_as_many_values_as_names(tmp_path):
-    (tmp_path / "a.json").write_text('{"logs": [[0, "ne"], [1]], "rewards": {}, "game_info": {}}')
-    with pytest.raises(CorpusError, match=r"expected a list of player, text, got \[1\]"):
-        read_corpus(tmp_path / "a.json")
-
-
-def test_a_collection_of_corpora_names_one(tmp_path):
-    for variant in ("a", "b"):
-        folder = tmp_path / "systems" / "egg" / "data" / variant
-        folder.mkdir(parents=True)
-        (folder / "corpus.jsonl").write_text("[1, 2, 0]\n[3,0]\n[1, 1, 0]\n")
-        (folder / "metadata.json").write_text(
-            json.dumps({"metrics": {"analysis": {"Token Count": 8}}}, indent=2)
-        )
-    corpus = read_corpus(tmp_path / "systems/egg/data/a")
-    assert said_in(corpus) == [[1, 2, 0], [3, 0], [1, 1, 0]] and corpus.eos == 0
-    for above in ("systems", "systems/egg", "systems/egg/data"):
-        with pytest.raises(CorpusError, match=r"name one of the 2 corpora below it, such as .*/egg/data/a$"):
-            read_corpus(tmp_path / above)
-
-
 @pytest.mark.parametrize("form", FORMS)
 def test_exports_are_read_back(form, tmp_path):
     check_drawn(form, tmp_path, 3)
-
-
-def test_each_layout_has_an_export():
-    assert shipped_layouts().keys() <= FORMS.keys()
 
 
 @pytest.mark.slow

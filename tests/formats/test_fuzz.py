@@ -1,26 +1,14 @@
 import json
-import re
-import tempfile
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ecsuite.corpus import Corpus
-from ecsuite.formats import json_tables, read_corpus, write_corpus
+from ecsuite.formats import json_tables
 from ecsuite.formats.json_tables import ints, parse_plain
 from ecsuite.formats.strict_json import decode
-from ecsuite.runtime.errors import CorpusError, ReadingQuestion
 from ecsuite.runtime.ragged import Ragged
-
-WHOLE_FILE = re.compile(
-    r"corpus.jsonl: (empty file|cannot be read|can't be|a pickle|a zip|no column|expected|two columns)"
-    r"|corpus.jsonl: .+; expected messages: "
-    r"|metadata.json: |meanings.jsonl: (expected|SHA|empty|can't be)"
-)
-LINE = re.compile(r"(corpus|meanings).jsonl(:|: item )[1-9]\d*: expected .+, got .")
 
 symbol = st.one_of(st.integers(0, 12), st.integers(0, 2**31 - 1))
 messages = st.lists(st.lists(symbol, max_size=8), min_size=1, max_size=12)
@@ -52,55 +40,6 @@ def read_exactly(line: bytes) -> list[int]:
     return [int(symbol) for symbol in ints(decode(line))["message"]]
 
 
-def check_reading(folder: Path) -> None:
-    """The reader returns a corpus that holds together, or says where the faults are."""
-    try:
-        corpus = read_corpus(folder)
-    except ReadingQuestion as question:
-        lines = str(question).split("\n")
-        assert 2 <= len(lines) <= 8 and question.readings and max(map(len, lines)) < 250, lines
-        return
-    except CorpusError as error:
-        lines = str(error).removeprefix(f"{folder}/").split("\n")
-        assert all(LINE.match(line) or WHOLE_FILE.match(line) for line in lines), lines
-        assert len(lines) <= error.num_errors
-        assert max(map(len, lines)) < 200
-        return
-    offsets = corpus.messages.offsets
-    assert offsets[0] == 0
-    assert offsets[-1] == len(corpus.messages.values)
-    assert (np.diff(offsets) >= 0).all()
-    assert corpus.messages.values.min(initial=0) >= 0
-    assert corpus.messages.values.dtype == np.int32
-    for rows in (corpus.meanings, corpus.concepts):
-        assert rows is None or len(rows) == len(corpus.messages)
-    dense, originals = corpus.reindexed()
-    np.testing.assert_array_equal(originals[dense.values], corpus.content().values)
-    if corpus.symbol_names is not None:
-        assert corpus.messages.values.max(initial=-1) < len(corpus.symbol_names)
-
-
-@given(noise)
-@example(b"[\n\n0")
-@example(b"[\n\x00\n")
-@settings(max_examples=30, deadline=None)
-def test_any_bytes_as_a_corpus(data):
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "corpus.jsonl").write_bytes(data)
-        check_reading(Path(folder))
-
-
-@given(noise, st.none() | noise | values.map(json.dumps).map(str.encode))
-@settings(max_examples=25, deadline=None)
-def test_any_bytes_beside_a_corpus(meanings, metadata):
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "corpus.jsonl").write_bytes(b"[1]\n[2]\n")
-        (Path(folder) / "meanings.jsonl").write_bytes(meanings)
-        if metadata is not None:
-            (Path(folder) / "metadata.json").write_bytes(metadata)
-        check_reading(Path(folder))
-
-
 @given(
     messages, st.sampled_from([str, lambda row: json.dumps(row, separators=(",", ":"))]), st.integers(1, 40)
 )
@@ -126,15 +65,3 @@ def test_the_fast_reader_takes_nothing_that_the_exact_one_refuses(data):
         rows = [read_exactly(line) for line in data.split(b"\n")]
         assert plain[1].tolist() == [len(row) for row in rows]
         assert plain[0].tolist() == [symbol for row in rows for symbol in row]
-
-
-@given(messages, st.none() | symbol)
-@settings(max_examples=25, deadline=None)
-def test_what_is_written_is_read(rows, eos):
-    corpus = Corpus(messages=Ragged.from_rows(rows), eos=eos)
-    with tempfile.TemporaryDirectory() as folder:
-        write_corpus(corpus, folder)
-        again = read_corpus(folder)
-    np.testing.assert_array_equal(again.messages.values, corpus.messages.values, strict=True)
-    np.testing.assert_array_equal(again.messages.offsets, corpus.messages.offsets, strict=True)
-    assert again.eos == eos

@@ -11,9 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ecsuite.corpus import Corpus
-from ecsuite.formats import read_corpus, write_corpus
+from ecsuite.formats import read_corpus
 from ecsuite.formats.converting import FORMS, convert
-from ecsuite.runtime.errors import ReadingQuestion
 from ecsuite.runtime.ragged import Ragged
 
 WORDS = st.sampled_from(
@@ -198,58 +197,3 @@ def test_what_is_written_is_read_back(form):
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_written_is_read_back_of_many(form):
     check_drawn(form, 300 if form == "hf" else 1500)
-
-
-def test_what_a_table_and_egg_say_of_eos_and_of_names(tmp_path):
-    spaced = Corpus([[2, 1], [2]], symbol_names=("x", "da bu", "z"), eos=1)
-    convert(spaced, "csv", tmp_path / "a.csv")
-    assert (tmp_path / "a.csv").read_text().startswith('"message:eos=""da bu"""\n')
-    plain = Corpus([[1, 2], [1]], symbol_names=("x", "y", "z"), eos=2)
-    convert(plain, "csv", tmp_path / "b.csv")
-    assert (tmp_path / "b.csv").read_text().startswith("message:eos=z\n")
-    for names in ((), ("k",)):
-        lost = convert(
-            Corpus([[1], [2]], meanings=[[1], [0]], attribute_names=names),
-            "egg",
-            tmp_path / f"{len(names)}.st",
-        )
-        assert ("names of attributes" in lost) == bool(names)
-
-
-def test_attributes_that_look_like_names_of_objects_are_read_back(tmp_path):
-    colors, shapes = ["red", "blue", "green"] * 6, ["cup", "box"] * 9
-    for name, cells in (("object", [f"o{place}" for place in range(18)]),
-                        ("picture", [f"{place % 3}-{place % 2}.png" for place in range(18)])):  # fmt: skip
-        columns = {"message": [[1, 2]] * 18, "color": colors, "shape": shapes, name: cells}
-        with pytest.raises(
-            ReadingQuestion, match="which columns are part of the meaning: color, shape, or more"
-        ):
-            read_corpus(columns)
-        corpus = read_corpus(columns, attributes=["color", "shape", name])
-        convert(corpus, "csv", tmp_path / f"{name}.csv")
-        assert read_corpus(tmp_path / f"{name}.csv").attribute_names == ("color", "shape", name)
-
-
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(corpus=corpora())
-def test_a_folder_of_ours_is_read_back(corpus):
-    folder = Path(tempfile.mkdtemp())
-    try:
-        write_corpus(corpus, folder / "run")
-        read = read_corpus(folder / "run")
-        assert content(read) == content(corpus) and read.attribute_names == corpus.attribute_names
-    finally:
-        shutil.rmtree(folder)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_nothing_after_the_first_eos_is_written(form, tmp_path):
-    """It would be symbols to a program that knows no EOS; `convert` says that it is left out."""
-    if form == "hf":
-        pytest.importorskip("datasets").disable_progress_bars()
-    files = [tmp_path / place / OUT[form] for place in ("padded", "ended")]
-    lost = convert(Corpus([[1, 2, 0, 3], [3, 0, 0, 0], [2, 3, 1, 0]], eos=0), form, files[0])
-    convert(Corpus([[1, 2, 0], [3, 0], [2, 3, 1, 0]], eos=0), form, files[1])
-    assert (
-        content(read_corpus(files[0])) == content(read_corpus(files[1])) and lost[0] == "what stood after EOS"
-    )

@@ -8,10 +8,9 @@ import pytest
 
 import ecsuite as ec
 from ecsuite.corpus import Corpus
-from ecsuite.formats import read_corpus, write_corpus
-from ecsuite.formats.cells import typed
+from ecsuite.formats import write_corpus
 from ecsuite.formats.converting import convert
-from ecsuite.runtime.errors import ConfigError, CorpusError
+from ecsuite.runtime.errors import CorpusError
 
 MESSAGES = [[1, 2], [3], [2, 2, 1]]
 COLUMNS = {
@@ -62,13 +61,6 @@ def test_meanings_are_read_as_they_were(tmp_path, kind):
         assert again.meanings.dtype.kind == corpus.meanings.dtype.kind
 
 
-def test_meanings_of_a_frame_are_scored():
-    """`frame.to_numpy()` of texts and numbers is an array of objects, whose values were no values."""
-    meanings = np.array([[color, size] for color in ("red", "blue") for size in (1, 2)] * 3, object)
-    corpus = Corpus([[int(color == "red"), 1 + size] for color, size in meanings.tolist()], meanings=meanings)
-    assert [score.value for score in ec.score(corpus, ["posdis", "topsim"]).scores] == pytest.approx([1, 1])
-
-
 @pytest.mark.parametrize(
     "known",
     [
@@ -83,13 +75,6 @@ def test_meanings_of_a_frame_are_scored():
 def test_what_no_corpus_holds_is_refused(known):
     with pytest.raises(CorpusError, match=r"expected .*, got"):
         Corpus(MESSAGES, **known)
-
-
-def test_given_concepts_stay():
-    corpus = Corpus(
-        [[1], [2]], meanings=[["a"], ["b"]], concepts=ec.Corpus([[0], [0]]).messages, concept_names=("thing",)
-    )
-    assert corpus.concept_names == ("thing",) and corpus.meanings.tolist() == [["a"], ["b"]]
 
 
 def test_integers_of_more_than_64_bits_are_told_with_their_place(tmp_path):
@@ -110,28 +95,6 @@ def test_integers_of_more_than_64_bits_are_told_with_their_place(tmp_path):
         CorpusError, match=r"a.csv: row 2, column meaning: expected integers of at most 64 bits"
     ):
         ec.read_corpus(tmp_path / "a.csv")
-
-
-@pytest.mark.parametrize(
-    "row", ['{"message": [1], "rt": 1e999}', '{"message": [1], "meaning": [0.5, -1e400]}']
-)
-def test_numbers_that_are_infinite_are_none(tmp_path, row):
-    (tmp_path / "a.jsonl").write_text('{"message": [2], "rt": 1, "meaning": [0.5, 1]}\n' + row + "\n")
-    with pytest.raises(CorpusError, match=r"a.jsonl:2: expected .*, got -?1e\d+$"):
-        ec.read_corpus(tmp_path / "a.jsonl")
-
-
-def test_arrays_of_dates_and_bytes(tmp_path):
-    dates = np.array(["2020-01-01", "2020-01-02"] * 5, "datetime64[ns]")
-    np.savez(
-        tmp_path / "a.npz", message=np.arange(20).reshape(10, 2), meaning=np.tile([[0, 1], [1, 1]], (5, 1)),
-        speaker=np.array([b"x", b"y"] * 5), date=dates, rt=[0.5, np.nan] * 5,
-    )  # fmt: skip
-    corpus = ec.read_corpus(tmp_path / "a.npz")
-    assert corpus.columns["speaker"][:2].tolist() == ["x", "y"]
-    assert corpus.columns["date"][0].startswith("2020-01-01") and corpus.columns["rt"][1] is None
-    for again in written_and_read(corpus, tmp_path):
-        assert again.columns["rt"].tolist() == corpus.columns["rt"].tolist()
 
 
 @pytest.mark.parametrize("rows", [[[0.5, None], [1, 2.5]], [[1, None], [1, 2]], [[None, 1.5], [1, 2]]])
@@ -163,32 +126,6 @@ def spoken(*speakers):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("speakers", "expected"),
-    [
-        (("ann", None, "bo"), ["ann", "bo"]),
-        ((2, None, 10), [2, 10]),
-        ((1, "x", None, True), ["1", "True", "x"]),
-        (({"id": 1}, None, "x"), ["x", "{'id': 1}"]),
-        ((0.5, float("nan"), 1.0), [0.5, 1.0]),
-    ],
-)
-def test_messages_without_a_speaker_are_of_none(tmp_path, speakers, expected):
-    corpus = ec.read_corpus(spoken(*speakers))
-    assert corpus.values_of("speaker") == expected
-    assert any("lacks a speaker" in note for note in corpus.metadata["notes"])
-    card = ec.score(corpus, ["topsim", "cbm", "language_similarity", "contact"])
-    assert all(score.signature.endswith(f"|speakers:{len(expected)}") for score in card.scores[:2])
-    assert set(card.scores[0].details["by_speaker"]) == set(map(str, expected))
-    assert "None" not in str(card)
-    alone = [ec.score(corpus.where("speaker", each), ["cbm"]).scores[0].value for each in expected]
-    cbm = next(score for score in card.scores if score.name == "cbm")
-    assert cbm.value == pytest.approx(np.mean(alone))
-    lost = convert(corpus, "elcc", tmp_path / "languages")
-    assert len(list((tmp_path / "languages").iterdir())) == len(expected)
-    assert any("without a speaker" in each for each in lost)
-
-
 def test_languages_of_texts_and_of_unknown_speakers_are_shown():
     from ecsuite.eval.views.language import LanguageView
 
@@ -208,32 +145,11 @@ def test_no_value_is_no_part(tmp_path):
         corpus.where("speaker", "None")
 
 
-def test_communities_have_names():
-    table = spoken("ann", "bo", "cy", "di")
-    home = {"ann": "north", "bo": "north", "cy": "south", "di": "south"}
-    table |= {"community:kept": [home[each] for each in table["speaker"]], "before:kept": table["message"]}
-    scores = {score.name: score for score in ec.score(ec.read_corpus(table), ["contact"]).scores}
-    assert scores["similarity_between"].value == scores["similarity_within"].value == 1
-    assert set(scores["survival"].details["by_community"]) == {"north", "south"}
-
-
 def test_sets_are_lists(tmp_path):
     rows = {"message": ["a", "b", "c"], "concepts": [{"y", "x"}, frozenset(), frozenset("x")]}
     (tmp_path / "a.csv").write_text("message;concepts\na;{'y', 'x'}\nb;frozenset()\nc;frozenset({'x'})\n")
     for corpus in (ec.read_corpus(rows), ec.read_corpus(tmp_path / "a.csv")):
         assert corpus.concept_names == ("x", "y") and corpus.concepts.lengths.tolist() == [2, 0, 1]
-
-
-def test_the_index_of_a_frame(tmp_path):
-    """What has a name, or is a text, is a column; a column that is the index, too, is there once."""
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"message": ["a", "b"], "color": ["red", "blue"]}, index=["x.png", "y.png"])
-    assert ec.read_corpus(frame).columns["index"].tolist() == ["x.png", "y.png"]
-    corpus = ec.read_corpus(frame.set_index("color", drop=False))
-    assert corpus.attribute_names == ("color",) and not corpus.columns
-    assert not ec.read_corpus(frame.reset_index(drop=True)).columns
-    numbered = pandas.DataFrame([["a", "red"], ["b", "blue"]])
-    assert ec.read_corpus(numbered, columns={0: "message"}).attribute_names == ("1",)
 
 
 ROWS = {"message": ["a", "b"], "color": ["red", "blue"]}
@@ -275,64 +191,3 @@ def test_what_is_no_frame_is_refused_in_a_line(fault):
     source, how, message = REFUSED[fault]
     with pytest.raises(ValueError, match=message):
         ec.read_corpus(source, **how)
-
-
-@pytest.mark.parametrize("form", ["csv", "elcc"])
-def test_concepts_and_speakers_without_names_for_files(tmp_path, form):
-    """Concepts are then called by their ids; names of speakers are no names of files, which is said."""
-    corpus = Corpus([[1], [2]], concepts=[[0], [7]], columns={"speaker": ["Anna", "Ben"]})
-    write_corpus(corpus, tmp_path / "run")
-    assert ec.read_corpus(tmp_path / "run").concept_names == ("0", "7")
-    lost = convert(corpus, form, tmp_path / "out.csv")
-    assert ("names of speakers" in lost) == (form == "elcc")
-    if form == "csv":
-        assert ec.read_corpus(tmp_path / "out.csv").concept_names == ("0", "7")
-
-
-@pytest.mark.parametrize(
-    ("arrays", "message"),
-    [
-        (
-            {"message": np.zeros((0, 3), int)},
-            "a.npz: array message: expected one message per row, got no rows",
-        ),
-        ({"message": np.full((2, 3, 4), 0.25)}, r"expected one-hot symbols, 0 or 1; got float64 \(2, 3, 4\)"),
-        ({"message": [[1, 2]], "message_length": [1.5]}, "its lengths are float64: expected whole numbers"),
-        ({"message": [[1, 2]], "message_length": ["a"]}, "its lengths are <U1: expected whole numbers"),
-    ],
-)
-def test_arrays_that_are_no_messages_are_refused(tmp_path, arrays, message):
-    np.savez(tmp_path / "a.npz", **arrays)
-    with pytest.raises(CorpusError, match=message):
-        ec.read_corpus(tmp_path / "a.npz")
-
-
-def test_the_eos_of_a_header_is_refused_in_the_name_of_its_file(tmp_path):
-    (tmp_path / "a.csv").write_text("message:eos=z\n1 2\n2 1\n")
-    with pytest.raises(ConfigError, match=r"a.csv: EOS z: expected a symbol such as 0, or none"):
-        ec.read_corpus(tmp_path / "a.csv")
-
-
-def test_numbers_that_begin_with_zeros_are_texts():
-    assert typed(["01.5", "2.5", ""]) == ["01.5", "2.5", None] and typed(["0.5", "+2.5"]) == [0.5, 2.5]
-
-
-def test_the_first_of_two_columns_of_a_role_has_it(tmp_path):
-    (tmp_path / "a.csv").write_text("message,meaning,meanings\na b,1,x\nb a,2,y\na b,1,x\n")
-    roles = {"message": "message", "meaning": "meaning", "meanings": "kept"}
-    assert read_corpus(tmp_path / "a.csv").metadata["roles"] == roles
-
-
-@pytest.mark.parametrize(
-    ("cells", "values"),
-    [
-        (["[]", "[]"], [[], []]),
-        (["0", "[]"], [0, []]),
-        (["[]", "[[]]"], ["[]", "[[]]"]),
-        (["()", "[]"], ["()", "[]"]),
-        (["[]", "ne po"], ["[]", "ne po"]),
-        (["[1]", "[]"], [[1], []]),
-    ],
-)
-def test_empty_brackets_are_lists_beside_values_and_texts_beside_brackets(cells, values):
-    assert typed(cells) == values

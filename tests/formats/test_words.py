@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 import yaml
-from table_files import GRID, IDS, WORDS, said, scores
+from table_files import GRID, IDS, WORDS, said
 
 import ecsuite as ec
-from ecsuite.runtime.errors import CorpusError, ReadingQuestion
+from ecsuite.runtime.errors import CorpusError
 
 HEADER = "task,typed,color,shape,hit\n"
 ROWS = "".join(
@@ -39,35 +39,6 @@ def test_rows_and_attributes_are_chosen(tmp_path, ecsuite):
     ):
         code, _, err = ecsuite("score", "a.csv", *options, "--where", condition)
         assert code == 2 and err.splitlines()[-1] == line
-
-
-def test_parts_of_objects_are_columns(tmp_path):
-    rows = [
-        {"answer": {"word": " ".join(words), "sure": 3}, "target": {"color": color, "shape": shape}}
-        for (color, shape), words in zip(GRID, WORDS, strict=True)
-    ]
-    (tmp_path / "a.json").write_text(json.dumps(rows))
-    corpus = ec.read_corpus(
-        tmp_path / "a.json",
-        columns={"answer.word": "message", "answer.sure": "kept"},
-        where="target.color!=red",
-    )
-    assert len(corpus.messages) == 12 and corpus.attribute_names == ("target.color", "target.shape")
-
-
-def test_a_question_has_commands_that_answer_it(tmp_path, ecsuite):
-    (tmp_path / "a.csv").write_text(HEADER.replace("typed", "message") + ROWS.replace("fixation,,,,\n", ""))
-    code, out, err = ecsuite("score", "a.csv", "--metrics", "topsim")
-    assert (code, out) == (2, "") and err.splitlines() == [
-        "a.csv: which columns are part of the meaning: color, shape, or more?",
-        "  hit: only 0 and 1, like an outcome",
-        "  ecsuite score a.csv --metrics topsim --attributes color,shape      # the others are stored",
-        "  ecsuite score a.csv --metrics topsim --attributes color,shape,hit  # all of them",
-    ]
-    with pytest.raises(ReadingQuestion) as caught:
-        ec.read_corpus(tmp_path / "a.csv")
-    for (words, _), number in zip(caught.value.readings, (2, 3), strict=True):
-        assert len(ec.read_corpus(tmp_path / "a.csv", **words).attribute_names) == number
 
 
 def test_a_layout_beside_a_file_is_proposed_and_used(tmp_path, ecsuite):
@@ -121,19 +92,6 @@ def test_a_padding_of_minus_one_is_no_symbol(tmp_path):
     (tmp_path / "c.jsonl").write_text("[1, -1, 2]\n[2, 1, 3]\n")
     with pytest.raises(CorpusError, match=r"c.jsonl:1: expected a list of non-negative integers, got -1"):
         ec.read_corpus(tmp_path / "c.jsonl")
-
-
-def test_a_layout_is_an_expression_of_lines(tmp_path):
-    lines = [f"{' '.join(g)} is called {' '.join(w)}" for g, w in zip(GRID, WORDS, strict=True)]
-    (tmp_path / "a.txt").write_text("\n".join(lines) + "\n")
-    with pytest.raises(
-        ReadingQuestion, match="all lines have is: is it between two columns, or a symbol"
-    ) as caught:
-        ec.read_corpus(tmp_path / "a.txt")
-    assert len(caught.value.readings) == 3
-    read = ec.read_corpus(tmp_path / "a.txt", layout="line:(?P<meaning>.+) is called (?P<message>.+)")
-    assert said(read) == WORDS and scores(read, ["topsim"])["topsim"] == pytest.approx(1)
-    assert len(ec.read_corpus(tmp_path / "a.txt", split="spaces").messages[0]) == 6
 
 
 def test_systems_of_several_files_are_compared_over_their_seeds(tmp_path, ecsuite):

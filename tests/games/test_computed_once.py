@@ -5,7 +5,6 @@ import torch
 
 from ecsuite.agents import shared_states
 from ecsuite.games.plays.population import make_population
-from ecsuite.games.plays.signalling import Signalling
 from ecsuite.games.worlds.world import make_world
 
 SETTINGS = {
@@ -36,20 +35,6 @@ def test_a_step_has_the_same_objective_and_gradients(share, small, settings):
         found[-1] += [each.grad for each in players.parameters()]
     for alone, shared in zip(*found, strict=True):
         torch.testing.assert_close(shared, alone, rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.sample(3)
-@pytest.mark.parametrize("settings", [("channel=gumbel",), ("evaluation.mode=sample",), *SETTINGS.values()])
-def test_evaluations_and_corpora_are_the_same(share, small, settings):
-    experiment, found = small("channel=reinforce", *settings), []
-    for is_on in (False, True):
-        share(is_on)
-        play = Signalling(None, experiment=experiment, device=torch.device("cpu"))
-        corpus = play.corpus(experiment.evaluation)
-        found.append((play.evaluate(), [ids.tolist() for ids in corpus.messages], corpus.meanings.tolist()))
-    (alone, *corpus_alone), (shared, *corpus_shared) = found
-    assert shared == pytest.approx(alone, rel=1e-6)
-    assert corpus_shared == corpus_alone
 
 
 def test_a_run_that_goes_on_ends_with_the_same_bytes(share, small, run, contents, tmp_path):

@@ -69,8 +69,3 @@ def test_images_of_the_user_are_found_by_name(written, tmp_path, image_folder):
     next(Path(photos).rglob("*.png")).unlink()
     with pytest.raises(ConfigError, match="has other content than when this config was written"):
         corpus_pictures(tmp_path, corpus, [3])
-
-
-def test_worlds_without_images_have_no_pictures(written, tmp_path):
-    _, corpus = written("disc_tiny")
-    assert corpus_pictures(tmp_path, corpus, [0]) == {}

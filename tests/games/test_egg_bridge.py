@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 from rapidfuzz.distance import Levenshtein
-from torch import nn
 from torch.nn.functional import cross_entropy, one_hot
 
 from ecsuite.agents.message import EOS
@@ -218,14 +217,6 @@ def interaction(message, sender_input=None):
     return SimpleNamespace(message=message, sender_input=sender_input)
 
 
-def test_messages_are_cut_after_the_first_eos():
-    ids = torch.tensor([[3, 0, 4, 1], [0, 0, 0, 0], [1, 2, 3, 0], [5, 5, 5, 5]])
-    for message in (ids, one_hot(ids, 6).float()):
-        corpus = corpus_from_interaction(interaction(message))
-        assert [row.tolist() for row in corpus.messages] == [[3, 0], [0], [1, 2, 3, 0], [5, 5, 5, 5]]
-        assert corpus.eos == EOS and corpus.meanings is None and corpus.concepts is None
-
-
 def test_single_symbol_games_have_no_eos():
     ids = torch.tensor([3, 0, 4])
     for message in (ids, one_hot(ids, 6).float()):
@@ -261,15 +252,6 @@ def test_errors_of_unsuitable_interactions():
         attribute_values(torch.zeros(2, 8), 3)
     with pytest.raises(ValueError, match="expected one-hot features for attributes of 4 values each"):
         attribute_values(torch.zeros(2, 8), 4)
-
-
-def test_the_bridge_is_a_module_of_our_parameters():
-    _, game, _ = make("discrimination", "gru")
-    egg_game = EGGGame(game)
-    assert {id(p) for p in egg_game.parameters()} == {id(p) for p in game.parameters()}
-    assert isinstance(egg_game, nn.Module)
-    egg_game.temperature = 0.05
-    assert egg_game.temperature == 0.1  # the minimum of the configuration
 
 
 @pytest.fixture

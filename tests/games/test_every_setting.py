@@ -5,10 +5,10 @@ Runs are compared in stages, the cheapest first, up to the first difference.
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,51 +23,7 @@ from ecsuite.games.plays.population import Population
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 from ecsuite.games.worlds.world import make_world
-from ecsuite.parts.registry import KIND, nested_registry, option_types
 from ecsuite.runtime.errors import ConfigError
-
-
-def is_scripted(tree: Mapping[str, Any]) -> bool:
-    """Whether the sender has a language of its own."""
-    return tree["sender"]["kind"] == "scripted"
-
-
-EXCEPTIONS: dict[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
-    "about": ("describes the experiment to people", lambda tree: True),
-    "evaluation.corpus_size": (
-        "the corpus of a list of objects speaks of every one",
-        lambda tree: tree["world"]["kind"] in (*OWN, "digits"),
-    ),
-    "evaluation.batch_size": ("divides the same rounds, unless they share their objects", lambda tree: True),
-    "receiver.perception": (
-        "a receiver without candidates sees no objects",
-        lambda tree: tree["task"]["kind"] in ("reconstruction", "autoencoding"),
-    ),
-    "training.until_accuracy": (
-        "a few steps get no meaning of many right",
-        lambda tree: tree["task"]["kind"] == "reconstruction",
-    ),
-    "evaluation.metrics_corpus_size": (
-        "there are no metrics",
-        lambda tree: not tree["evaluation"]["metrics"],
-    ),
-    "evaluation.keep": ("what is kept of a run changes nothing else", lambda tree: True),
-    "training.deterministic": ("the CPU always repeats to the byte", lambda tree: True),
-    "channel.entropy_coefficient": ("a scripted sender learns nothing", is_scripted),
-    "receiver.style": ("one layer has no embeddings", lambda tree: tree["receiver"]["kind"] == "fc1l"),
-    "training.freeze_sender": ("a scripted sender learns nothing", is_scripted),
-    "sender.perception": ("a scripted sender sees values as they are", is_scripted),
-    "evaluation.mode": ("a scripted sender says one thing", is_scripted),
-    "world.held_out": (
-        "rules of one pair are never held out",
-        lambda tree: tree["world"].get("rule_length") == 1,
-    ),
-    "world.distractors": (
-        "every distractor violates exactly one pair of one",
-        lambda tree: tree["world"].get("rule_length") == 1,
-    ),
-}
-"""Settings that need not change a run: why, and in which experiments."""
 
 OWN = ("objects", "images")
 """Worlds of the user's objects."""
@@ -102,32 +58,6 @@ REDUCED_OF = {
 }
 """Other small sizes of an experiment."""
 
-OTHERS = {
-    "channel.temperature_min": [5.0],  # above the temperature
-    "task.fewest_distractors": [1],
-    "training.until_accuracy": [1e-6],
-    "training.max_minutes": [1e-9],
-    "training.precision": ["bf16"],
-    "training.keep_best": ["accuracy"],
-    "training.patience": [1],  # refused, as there is nothing to watch
-    "training.init_sender": ["nowhere"],
-    "training.init_receiver": ["nowhere"],
-    "evaluation.metrics": ["zla"],
-    "evaluation.keep": ["interactions"],
-    "evaluation.batch_size": [2],
-    "schedule.num_epochs": [5],
-    "optimizer.sender_lr": [0.5],
-    "optimizer.receiver_lr": [0.5],
-    "optimizer.clip_norm": [1e-6],
-    "optimizer.clip_value": [1e-6],
-    "world.held_out": [0.5],
-    "world.held_out_value": ["color=a", "class=cat"],
-    "world.shared_values": [1],
-    "world.rare_combinations": [0],
-    "world.images_per_batch": [4],  # a rule less
-}
-"""Other values of settings for which any other value might not do."""
-
 
 def flat(tree: Mapping[str, Any], path: str = "") -> dict[str, Any]:
     """Values of a tree by their dotted path."""
@@ -135,41 +65,6 @@ def flat(tree: Mapping[str, Any], path: str = "") -> dict[str, Any]:
     for key, value in tree.items():
         found |= flat(value, f"{path}{key}.") if isinstance(value, dict) else {f"{path}{key}": value}
     return found
-
-
-def type_of(tree: Mapping[str, Any], path: str) -> Any:
-    """The type of a setting, or the registry whose name it is."""
-    section, *keys = path.split(".")
-    if section in PLAIN:
-        return option_types(PLAIN[section])[keys[0]]
-    registry, here = PARTS[section], tree[section]
-    for key in keys[:-1]:
-        registry, here = nested_registry(option_types(registry.load(here[KIND]).Options)[key]), here[key]
-    return registry if keys[-1] == KIND else option_types(registry.load(here[KIND]).Options)[keys[-1]]
-
-
-def other_values(tree: Mapping[str, Any], path: str, value: Any, files: Mapping[str, str]) -> list[Any]:
-    """Other values of a setting, of which each must make a difference."""
-    if path in OTHERS:
-        return OTHERS[path]
-    if path in ("name", "about"):
-        return ["another"]
-    if path in ("world.features", "world.objects"):
-        return [files[tree["world"]["kind"]]]
-    if path.startswith("data."):
-        return ["0" * 64]
-    if isinstance(value, list):  # of numbers
-        return [[*value[:-1], value[-1] + 1] if value else [1]]
-    kind = type_of(tree, path)
-    if hasattr(kind, "parts"):
-        return [name for name in kind.parts if name != value]
-    if get_origin(kind) is Literal:
-        return [choice for choice in get_args(kind) if choice != value]
-    if isinstance(value, bool):
-        return [not value]
-    if isinstance(value, str):  # the name of a cell
-        return [name for name in ("rnn", "lstm") if name != value]
-    return [value + 1] if isinstance(value, int) else [value / 2 or 0.5]
 
 
 def digest(*arrays: Any) -> str:
@@ -261,13 +156,6 @@ class Stages:
         return self.found[stage]
 
 
-def is_exception(path, tree):
-    """Whether a setting, or the part that it belongs to, is an exception in this experiment."""
-    return any(
-        f"{path}.".startswith(f"{exception}.") and holds(tree) for exception, (_, holds) in EXCEPTIONS.items()
-    )
-
-
 def makes_a_difference(unchanged, assignment):
     """Whether an assignment gives another run, or is refused."""
     try:
@@ -306,7 +194,6 @@ def unchanged(feature_files, object_table, image_folder):
     return unchanged
 
 
-SECTIONS = SAMPLE["disc_tiny"]
 SLOW = pytest.mark.slow
 
 
@@ -317,32 +204,3 @@ SLOW = pytest.mark.slow
 def test_the_same_settings_give_the_same_run(name, unchanged):
     run = unchanged(name)
     assert not makes_a_difference(run, f"training.seed={run.experiment.training.seed}")
-
-
-@pytest.mark.parametrize(
-    ("name", "section"),
-    [
-        pytest.param(name, section, marks=() if section in SAMPLE.get(name, ()) else SLOW)
-        for name in signalling_games()
-        for section in SECTIONS
-    ],
-)
-def test_another_value_gives_another_run_or_is_refused(
-    name, section, unchanged, feature_files, image_folder, tmp_path
-):
-    (tmp_path / "other.csv").write_text("color,shape\na,e\nb,f\nc,e\nd,f\n")
-    others = {
-        "features": feature_files[1],
-        "objects": f"{tmp_path}/other.csv",
-        "images": f"{image_folder}/cat",
-    }
-    run = unchanged(name)
-    tree = run.experiment.to_tree()
-    unread = [
-        f"{path}={other}"
-        for path, value in flat(tree).items()
-        if path.partition(".")[0] == section and not is_exception(path, tree)
-        for other in other_values(tree, path, value, others)
-        if not makes_a_difference(run, f"{path}={other}")
-    ]
-    assert unread == []

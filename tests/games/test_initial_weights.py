@@ -6,7 +6,6 @@ import signal
 import pytest
 import torch
 
-from ecsuite.files.tensor_files import read_tensors
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.sections import ROLES
 from ecsuite.games.runs.run import load_run
@@ -46,32 +45,11 @@ def test_both_agents_of_another_run_and_one_of_each(tmp_path, small, run, whole)
     assert config.weights.keys() == {"sender", "receiver"} and len(config.weights["sender"]) == 64
 
 
-def test_a_warm_start_begins_where_the_other_run_ended(tmp_path, small, run, whole):
-    start = [f"training.init_{role}={whole}" for role in ROLES]
-    result = run(small(*start, "optimizer.lr=1e-12", "training.num_epochs=1"), tmp_path)
-    assert result.measures["loss"] == pytest.approx(load_run(whole).measures["loss"], rel=1e-4)
-
-
 def test_a_frozen_agent_that_never_learnt_passes_gradients_on(tmp_path, small, run):
     """A frozen random receiver: the sender learns to be understood by it."""
     run(small("training.freeze_receiver=true"), tmp_path)
     log = load_run(tmp_path).log
     assert log["train.loss"][-1] < log["train.loss"][0]
-
-
-def test_after_the_start_the_other_run_is_not_needed(tmp_path, small, run, whole, kill, contents):
-    source = shutil.copytree(whole, tmp_path / "source")
-    experiment = small(f"training.init_sender={source}", "training.freeze_sender=true")
-    run(experiment, tmp_path / "whole")
-    run(experiment, tmp_path / "parts", progress=kill(signal.SIGTERM, 9))
-    shutil.rmtree(source)
-    run(experiment, tmp_path / "parts", resume=True)
-    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
-    with pytest.raises(
-        ConfigError, match=r"training.init_sender: .*source: expected a run folder with a checkpoint"
-    ):
-        run(experiment, tmp_path / "new")
-    assert not (tmp_path / "new").exists()
 
 
 def test_other_weights_never_resume_in_silence(tmp_path, small, run, whole, kill):
@@ -84,67 +62,6 @@ def test_other_weights_never_resume_in_silence(tmp_path, small, run, whole, kill
         run(experiment, tmp_path / "run", resume=True)
     with pytest.raises(ConfigError, match="has other weights than when this config was written"):
         run(load_experiment(str(tmp_path / "run" / "config.yaml")), tmp_path / "again")
-
-
-def test_the_same_weights_are_the_same_run_wherever_they_lie(tmp_path, small, run, whole):
-    source = shutil.copytree(whole, tmp_path / "source")
-    run(small(f"training.init_sender={source}"), tmp_path / "run")
-    assert run(small(f"training.init_sender={whole}"), tmp_path / "run").was_done
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            "channel.vocab_size=9",
-            "the sender of .* does not fit: network.embed.weight is 8 x 6 there and 8 x 10 here",
-        ),
-        ("sender.hidden_size=32", "the sender of .* does not fit: network.* there and .* here"),
-        ("sender.kind=lstm", "the sender of .* does not fit: network.cells.0.* there and .* here"),
-    ],
-)
-def test_agents_that_do_not_fit_are_named_with_both_sizes(tmp_path, small, run, whole, change, message):
-    with pytest.raises(ConfigError, match=message):
-        run(small(f"training.init_sender={whole}", change), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-def test_objects_of_other_sizes_are_refused_where_their_product_is_the_same(tmp_path, small, run, whole):
-    """Twice four and four times two values are as many numbers to see, and mean other things."""
-    sizes = (
-        "world.num_attributes=4",
-        "world.num_values=2",
-        "training.num_epochs=1",
-        "evaluation.corpus_size=16",
-    )
-    run(small(*sizes), tmp_path / "other")
-    said = "expected a run with objects of the same sizes, but num_attributes is 4 in the run and 2 here, num_values"
-    for setting in ("training.init_sender={}", "society.members=[{},fresh]"):
-        with pytest.raises(ConfigError, match=said):
-            run(small(setting.format(tmp_path / "other")), tmp_path / "run")
-    with pytest.raises(ConfigError, match=said):
-        load_run(whole).evaluate(receiver_from=tmp_path / "other")
-
-
-def test_frozen_weights_get_no_update_and_no_moments(tmp_path, small, run):
-    run(small("training.freeze_sender=true", "training.num_epochs=1"), tmp_path)
-    tensors, _ = read_tensors(tmp_path / "checkpoint-000000008.safetensors")
-    players = load_run(tmp_path).players
-    trained = [name for name, parameter in players.named_parameters() if parameter.requires_grad]
-    moments = [name for name in tensors if name.endswith(".exp_avg")]
-    assert len(moments) == len(trained) and not any(".speaker." in name for name in trained)
-
-
-def test_a_receiver_of_another_run_listens(tmp_path, small, run, whole):
-    run(small("training.seed=5"), tmp_path / "other")
-    own = load_run(whole)
-    assert own.evaluate(receiver_from=whole) == own.evaluate()
-    assert own.evaluate(receiver_from=tmp_path / "other") != own.evaluate()
-    run(small("receiver.hidden_size=8", "training.num_epochs=1"), tmp_path / "narrow")
-    with pytest.raises(
-        ConfigError, match=r"the receiver of .*narrow does not fit: network.* there and .* here"
-    ):
-        own.evaluate(receiver_from=tmp_path / "narrow")
 
 
 TWO = ("society.senders=2", "society.receivers=2", "training.num_epochs=1")

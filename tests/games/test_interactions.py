@@ -1,6 +1,5 @@
 """Interactions: rows that agree with the evaluation, a file that is verified, and runs that do not depend on it."""
 
-import json
 import shutil
 import sys
 
@@ -9,7 +8,6 @@ import pytest
 
 from ecsuite.commands.evaluate import names_to_keep
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.plays.evaluation import evaluate
 from ecsuite.games.plays.interactions import FILE, record_interactions
 from ecsuite.games.plays.population import make_population
 from ecsuite.games.runs.run import load_run
@@ -46,28 +44,6 @@ def test_rows_agree_with_the_evaluation_and_the_run_does_not_depend_on_them(kept
         assert (kept / file).read_bytes() == (whole / file).read_bytes()
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [("evaluation.mode=sample",), ("evaluation.noise=true", "channel.noise=confusion,probability=0.5")],
-)
-def test_rows_of_a_society_have_what_was_drawn_in_the_evaluation(small, settings):
-    """Each pair met noise of its own, and each sender drew messages of its own for all that it meets."""
-    experiment = small("society.senders=2", "society.receivers=2", "evaluation.batch_size=20", *settings)
-    world = make_world(experiment)
-    players = make_population(experiment, world)
-    rows = rows_of(record_interactions(players, {"valid": (world, "valid")}, experiment))
-    figures = evaluate(players, world, experiment)
-    by_pair = {(sender, receiver): [] for sender in range(2) for receiver in range(2)}
-    for sender, receiver, loss in zip(rows["sender"], rows["receiver"], rows["loss"], strict=True):
-        by_pair[sender, receiver].append(loss)
-    assert np.mean([np.mean(each) for each in by_pair.values()]) == pytest.approx(figures["loss"], abs=1e-6)
-    assert np.mean(rows["accuracy"]) == pytest.approx(figures["accuracy"], abs=1e-6)
-    said = {(s, n): m for s, n, m in zip(rows["sender"], rows["round"], rows["message"], strict=True)}
-    assert all(
-        said[s, n] == m for s, n, m in zip(rows["sender"], rows["round"], rows["message"], strict=True)
-    )
-
-
 def test_a_file_that_was_changed_is_not_believed(kept, tmp_path):
     folder = shutil.copytree(kept, tmp_path / "run")
     content = (folder / FILE).read_bytes()
@@ -83,15 +59,6 @@ def test_a_run_that_keeps_none_plays_its_rounds(whole):
     rows = rows_of(table)
     assert not (whole / FILE).exists() and {len(row) for row in rows["probabilities"]} == {8}
     assert rows["answer"] == [int(np.argmax(row)) for row in rows["probabilities"]]
-
-
-def test_what_is_kept_is_no_other_run_and_goes_with_the_state(kept, small, run, tmp_path):
-    folder = shutil.copytree(kept, tmp_path / "run")
-    assert run(small(), folder).was_done and (folder / FILE).exists()
-    run(small("training.num_epochs=4"), folder, resume=True)
-    assert not (folder / FILE).exists() and "interactions" not in json.loads(
-        (folder / "metadata.json").read_text()
-    )
 
 
 @pytest.mark.parametrize(
@@ -129,16 +96,6 @@ def test_only_candidates_that_are_there_are_kept(small):
     assert {len(row) for row in rows["candidates"]} == {2, 3, 4}
 
 
-def test_objects_of_a_table_have_the_numbers_of_their_rows(small, object_table):
-    experiment = small("world.kind=objects", f"world.objects={object_table}")
-    world = make_world(experiment)
-    rows = rows_of(
-        record_interactions(make_population(experiment, world), {"valid": (world, "valid")}, experiment)
-    )
-    for candidates, values in zip(rows["candidates"], rows["candidate_values"], strict=True):
-        assert [[(row - 2) // 4, (row - 2) % 4] for row in candidates] == values
-
-
 def test_wrong_names_and_a_missing_package_are_refused_first(small, run, tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match=r"evaluation.keep: unknown name 'interaction'; did you mean"):
         load_experiment("disc_tiny", ["evaluation.keep=interaction"])
@@ -159,15 +116,3 @@ def test_wrong_names_and_a_missing_package_are_refused_first(small, run, tmp_pat
     with pytest.raises(ConfigError, match=r"pip install -e '\.\[data\]'"):
         run(small("evaluation.keep=interactions"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
-
-
-def test_columns_of_objects_stand_beside_those_of_rounds(small, tmp_path):
-    rows = [f"{place},{place % 3},{place % 2},{place}" for place in range(16)]
-    (tmp_path / "a.csv").write_text("\n".join(["size,color,accuracy,round", *rows]) + "\n")
-    experiment = small("world=objects", f"world.objects={tmp_path / 'a.csv'}")
-    world = make_world(experiment)
-    played = rows_of(
-        record_interactions(make_population(experiment, world), {"valid": (world, "valid")}, experiment)
-    )
-    assert played["round"] == list(range(50)) and set(played["round (kept)"]) == set(range(16))
-    assert set(played["accuracy (kept)"]) == {0, 1}

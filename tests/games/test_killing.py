@@ -1,7 +1,6 @@
 """kill -9 at any moment: what is there afterwards can be gone on with, to the same bytes."""
 
 import multiprocessing
-import os
 import random
 import runpy
 import signal
@@ -44,11 +43,6 @@ train(
 )
 """
 
-NO_STATISTICS = """
-import sys, ecsuite.games.training.train
-assert not {"scipy", "sklearn", "transformers"} & set(sys.modules)
-"""
-
 
 @pytest.fixture(scope="module")
 def server():
@@ -79,13 +73,6 @@ def finish(child):
     return child.exitcode
 
 
-def test_training_imports_no_statistics(server):
-    """They take half a second at every start, and only metrics of the language need them."""
-    child = server.Process(target=exec, args=(NO_STATISTICS, {}))
-    child.start()
-    assert finish(child) == 0
-
-
 def test_killed_after_steps_and_at_random_moments(start, tmp_path, contents, whole):
     folder, rng = tmp_path / "killed", random.Random(0)
     for death_step in (1, 7, 24):
@@ -113,26 +100,6 @@ def test_killed_inside_each_write(start, tmp_path, contents, whole, call):
     assert finish(start(folder)) == 0
     assert contents(folder) == contents(whole)
     assert len(read_corpus(folder).messages) == 16
-
-
-def test_a_write_that_fails_leaves_the_old_checkpoint(tmp_path, small, run, whole, contents, monkeypatch):
-    """A full disk: the error comes out, the old file is whole, nothing half-written stays."""
-    replace, calls = os.replace, []
-
-    def fail(source, target):
-        calls.append(target)
-        if len(calls) == 4:  # config, two checkpoints, and now the third
-            raise OSError(28, "No space left on device")
-        replace(source, target)
-
-    monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="No space left"):
-        run(small(), tmp_path)
-    assert [int(file.stem[-9:]) for file in RunFolder(tmp_path).checkpoints] == [8, 4]
-    assert not list(tmp_path.glob(".*"))
-    monkeypatch.undo()
-    run(small(), tmp_path, resume=True)
-    assert contents(tmp_path) == contents(whole)
 
 
 @pytest.mark.slow

@@ -1,8 +1,6 @@
 """Loggers: the figures of the log in other forms, also of a user's own class, and after a run was continued."""
 
 import csv
-import json
-import signal
 import sys
 
 import pytest
@@ -13,31 +11,6 @@ from ecsuite.games.training.train import train
 from ecsuite.jobs.signals import stop_signals
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing import checks
-
-MINE = """
-from dataclasses import dataclass
-
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    prefix: str = ""
-
-class Mine:
-    Options = Options
-
-    def __init__(self, options):
-        self.options = options
-
-    def start(self, config, folder, step):
-        self.file = open(folder / "mine.txt", "a")
-        print("start", config["name"], step, file=self.file)
-
-    def log(self, step, figures):
-        print(self.options.prefix, step, sorted(figures)[:1], file=self.file)
-
-    def close(self):
-        print("close", file=self.file)
-        self.file.close()
-"""
 
 
 @pytest.fixture
@@ -67,52 +40,6 @@ def test_the_csv_file_has_the_figures_of_the_log(tmp_path, small, logged, log_of
     assert rows_of(tmp_path / "run") == log and len(log) == 6
 
 
-def test_rows_after_the_checkpoint_are_dropped_and_come_once(tmp_path, small, logged, kill):
-    experiment = small("training.checkpoint_every=8")
-    logged(experiment, "csv", progress=kill(signal.SIGTERM, 13))
-    folder = tmp_path / "run"
-    with (folder / "log.csv").open("a") as file:
-        file.write(
-            "16,2.0,0,0,0,0,0,0,0\n20,2.5,0"
-        )  # of a run that was killed later, the last row in the middle
-    logged(experiment, "csv", resume=True)
-    assert [row["step"] for row in rows_of(folder)] == [4, 8, 12, 16, 20, 24]
-    again = rows_of(folder)
-    folder.rename(tmp_path / "first")
-    logged(experiment, "csv")
-    assert rows_of(folder) == again
-
-
-def test_a_new_figure_is_a_new_column(tmp_path):
-    (logger,) = make_loggers(["csv"])
-    logger.start({}, tmp_path, 0)
-    logger.log(1, {"a": 0.5})
-    logger.log(2, {"a": 1.0, "b": 2.0})
-    assert (tmp_path / "log.csv").read_text() == "step,a,b\n1,0.5,\n2,1.0,2.0\n"
-
-
-def test_a_class_of_ones_own_with_options(tmp_path, small, logged, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.py").write_text(MINE)
-    logged(small("training.num_epochs=1"), "csv,./mine.py:Mine,prefix=x")
-    assert (tmp_path / "run" / "log.csv").exists()
-    assert (tmp_path / "run" / "mine.txt").read_text().splitlines() == [
-        "start disc_tiny 0", "x 4 ['epoch']", "x 8 ['epoch']", "close",
-    ]  # fmt: skip
-
-
-def test_loggers_are_closed_after_an_error(tmp_path, small, logged, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.py").write_text(MINE)
-
-    def fail(*_):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        logged(small(), "./mine.py:Mine", progress=fail)
-    assert (tmp_path / "run" / "mine.txt").read_text().splitlines()[-1] == "close"
-
-
 class Service:
     """In the place of `trackio`: keeps what it is given; away after `limit` figures."""
 
@@ -139,16 +66,6 @@ def service(monkeypatch):
     service = Service()
     monkeypatch.setitem(sys.modules, "trackio", service)
     return service
-
-
-def test_a_service_has_each_figure_once_after_a_stop(tmp_path, small, logged, kill, service, capsys):
-    experiment = small("training.checkpoint_every=8")
-    logged(experiment, "trackio", progress=kill(signal.SIGTERM, 17))
-    (tmp_path / "run" / "checkpoint-000016.safetensors").unlink(missing_ok=True)
-    logged(experiment, "trackio", resume=True)
-    assert service.sent == [4, 8, 12, 16, 20, 24]
-    assert service.names[0] == service.names[1] and service.names[0].startswith("run-")
-    assert "finished" not in capsys.readouterr().out  # which is of results
 
 
 def test_another_run_in_the_folder_is_another_of_the_service(tmp_path, small, logged, service):
@@ -190,13 +107,6 @@ def test_a_missing_package_is_named_with_its_command(name, monkeypatch):
         make_loggers([name])
     how = f"pip install -e '.[{name}]' in the clone of ecsuite"
     assert str(error.value) == f"--log {name} needs the package {name}: {how}"
-
-
-def test_a_run_without_loggers_writes_nothing_more(whole):
-    assert not (whole / "log.csv").exists()
-    assert json.loads((whole / "log.jsonl").read_text().splitlines()[0]).keys() == {
-        "step", "epoch", "train", "valid", "examples_per_second",
-    }  # fmt: skip
 
 
 def test_the_csv_file_holds_what_loggers_of_users_must_hold():

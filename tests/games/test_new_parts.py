@@ -23,8 +23,6 @@ from ecsuite.games.tasks.losses import Loss
 from ecsuite.games.tasks.tasks import Task, TaskOutput
 from ecsuite.games.worlds.world import Batch, RoundSpec, World, one_hot
 from ecsuite.parts.config import Count, Levels, Positive, Share, Weight
-from ecsuite.parts.registry import to_tree
-from ecsuite.runtime.errors import ConfigError
 
 options = dataclass(frozen=True, kw_only=True, slots=True)
 
@@ -235,36 +233,3 @@ def test_a_new_part_is_trained_with_its_options_and_written_down(new, load, run,
     run(load(f"{section}.kind=mine"), tmp_path / "plain")
     here, again, other = (contents(tmp_path / name) for name in ("run", "again", "plain"))
     assert here == again and here["log.jsonl"] != other["log.jsonl"]
-
-
-def test_a_new_part_is_named_and_set_as_every_other(new, load):
-    section, setting = new
-    option, _, value = setting.partition("=")
-    expected = load(f"{section}.kind=mine", f"{section}.{setting}")
-    assert override(load(f"{section}.kind=mine"), [f"{section}.{setting}"]) == expected
-    for short in (f"{section}=mine,{setting}", f"{section}.kind=mine,{setting}"):
-        assert load(short) == expected
-    settings = {f"{section}.kind": "mine", f"{section}.{option}": yaml.safe_load(value)}
-    short = {section: f"mine,{setting}"}
-    assert load_experiment("disc_tiny", flags=settings) == load_experiment("disc_tiny", flags=short)
-    with pytest.raises(
-        ConfigError, match=rf"^--set: {section}.{option}: .* does not read it; read by (.*, )?mine$"
-    ):
-        load(f"{section}.{setting}")
-    with pytest.raises(ConfigError, match=rf"^--set: unknown key '{section}.{option}x'; did you mean '"):
-        load(f"{section}.kind=mine", f"{section}.{option}x={value}")
-    with pytest.raises(ConfigError, match=rf"^--set: {section}.{option}: expected (int|float)"):
-        load(f"{section}.kind=mine", f"{section}.{option}=much")
-
-
-def test_new_parts_work_together(load, run, monkeypatch, tmp_path):
-    settings = []
-    for section, (registry, made, setting) in NEW.items():
-        monkeypatch.setitem(registry.parts, "mine", (f"{made.__module__}:{made.__name__}", "made in a test"))
-        settings += [f"{section}.kind=mine", f"{section}.{setting}"]
-    experiment = load(*settings)
-    assert run(experiment, tmp_path).step == 2
-    assert to_tree(experiment.sender) == {
-        "kind": "mine", "flip": 0.2, "taught": {"kind": "nothing"},
-        "perception": {"kind": "mine", "dropout": 0.0, "noise": 0.0, "shift": 0, "brightness": 0.0, "scale": 2.5},
-    }  # fmt: skip

@@ -45,16 +45,6 @@ def factors(*changes, steps_per_epoch=4, num_epochs=5):
     return [schedule.factor(step) for step in range(steps_per_epoch * num_epochs)]
 
 
-def test_a_cosine_begins_at_1_is_at_half_in_the_middle_and_ends_at_its_last_value():
-    found = factors("schedule=cosine,last=0.2")
-    assert found[0] == 1 and found[10] == pytest.approx(0.6) and found == sorted(found, reverse=True)
-    assert 0.2 < found[-1] < 0.21
-
-
-def test_a_linear_rate_begins_at_1_and_would_be_0_after_the_last_step():
-    assert factors("schedule=linear") == pytest.approx([1 - step / 20 for step in range(20)])
-
-
 def test_a_warmup_rises_by_the_same_amount():
     found = factors("schedule=cosine,warmup_steps=4")
     assert found[:5] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
@@ -128,35 +118,6 @@ def test_clipping_of_values_leaves_the_signs_of_large_gradients():
     assert torch.allclose(before - model.weight, torch.tensor([[-0.5, 0.25, 0.5]]))
 
 
-@pytest.mark.parametrize("clip", ["value", "norm"])
-@pytest.mark.parametrize("kind", ["adam", "adagrad"])
-def test_a_step_in_which_nobody_learns_has_nothing_to_clip(clip, kind):
-    """As in a society all of whose agents are slow at a step."""
-    model = nn.Linear(3, 1)
-    before = model.weight.detach().clone()
-    updates = Optimise(load_experiment("disc_tiny", [f"optimizer={kind},clip_{clip}=0.5"]).optimizer, model)
-    updates(torch.zeros(()))
-    assert torch.equal(model.weight, before) and not updates.optimizer.state.get(model.weight, {}).get(
-        "exp_avg"
-    )
-
-
-def test_agents_have_rates_of_their_own():
-    experiment = load_experiment("disc_tiny", ["optimizer.sender_lr=0.1", "optimizer.receiver_lr=0.2"])
-    players = make_population(experiment, make_world(experiment))
-    groups = Optimise(experiment.optimizer, players, players.modules_of).optimizer.param_groups
-    rates = {id(each): group["lr"] for group in groups for each in group["params"]}
-    assert {rates[id(each)] for each in players.senders[0].parameters()} == {0.1}
-    assert {rates[id(each)] for each in players.receivers[0].parameters()} == {0.2}
-    assert len(rates) == len(list(players.parameters()))
-
-
-def test_a_rate_of_a_frozen_agent_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match=r"^optimizer\.sender_lr: the sender has no trainable weights$"):
-        trained(tmp_path / "run", "optimizer.sender_lr=0.1", "training.freeze_sender=true")
-    assert not (tmp_path / "run").exists()
-
-
 ROWS = "[1,0,1,0,1,1,0,1],[0,1,1,1,0,1,1,1],[1,1,0,0,1,0,1,1],[1,0,0,1,1,1,0,1],[0,0,1,1,1,1,1,0]"
 
 
@@ -167,25 +128,6 @@ def test_where_nobody_can_learn_is_refused(tmp_path, receiver):
     with pytest.raises(ConfigError, match=r"^training: no agent has trainable weights: scripted and frozen"):
         trained(tmp_path / "run", "sender=scripted", "channel.max_len=2", "channel.length=fixed", receiver)
     assert not (tmp_path / "run").exists()
-
-
-def test_batches_that_are_accumulated_equal_one_large_batch_of_the_same_rounds(tmp_path):
-    """Reconstruction without noise: the rounds of a batch do not depend on how they are divided."""
-    shared = ["channel=soft", "optimizer=sgd,lr=0.1", "task=reconstruction", "training.num_examples=16"]
-    whole, _ = trained(tmp_path / "whole", *shared, "training.batch_size=16")
-    parts, _ = trained(tmp_path / "parts", *shared, "training.batch_size=4", "training.accumulate=4")
-    names = [name for name in whole if name.startswith("model.")]
-    assert names and all(torch.allclose(whole[name], parts[name], atol=1e-5) for name in names)
-    one, _ = trained(tmp_path / "one", *shared, "training.batch_size=4")
-    assert not all(torch.allclose(whole[name], one[name], atol=1e-5) for name in names)
-
-
-def test_a_step_of_accumulated_batches_at_the_end_of_an_epoch_has_those_that_are_left(tmp_path):
-    weights, last = trained(tmp_path / "whole", "training.accumulate=4")  # 6 batches an epoch
-    assert last["step"] == 4 and last["epoch"] == 2
-    trained(tmp_path / "parts", "training.accumulate=4", stop_after=3)
-    parts, _ = trained(tmp_path / "parts", "training.accumulate=4", resume=True)
-    assert all(torch.equal(weights[name], parts[name]) for name in weights)
 
 
 @pytest.mark.parametrize(
@@ -202,22 +144,6 @@ def test_what_can_not_be_is_refused(change, message, tmp_path):
     with pytest.raises(ConfigError) as error:
         trained(tmp_path / "run", change)
     assert message in str(error.value) and not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize("society", [(), ("society.senders=2", "society.receivers=2")])
-def test_a_learnt_temperature_has_the_rate_of_the_sender(society):
-    settings = (
-        "channel.trainable_temperature=true",
-        "channel.temperature_decay=1",
-        "optimizer.sender_lr=0.5",
-    )
-    experiment = load_experiment("disc_tiny", [*settings, *society])
-    players = make_population(experiment, make_world(experiment))
-    groups = Optimise(experiment.optimizer, players, players.modules_of).optimizer.param_groups
-    rates = {id(each): group["lr"] for group in groups for each in group["params"]}
-    named = dict(players.named_parameters())
-    assert {rates[id(each)] for name, each in named.items() if "raw_temperature" in name} == {0.5}
-    assert {rates[id(each)] for name, each in named.items() if ".listener." in name} == {0.003}
 
 
 def test_a_perception_of_both_agents_is_updated_once():

@@ -6,7 +6,7 @@ import torch
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.tasks.views import shifted
-from ecsuite.games.worlds.world import NOISE, evaluations_of, make_world
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 DIGITS = ("training.batch_size=4", "sender.hidden_size=8", "receiver.hidden_size=8")
@@ -42,21 +42,6 @@ def test_objects_are_perturbed_in_training_only_and_for_each_agent_anew(option):
         assert 0.5 <= factors.min() < 0.9 < factors.max() <= 1.5
     game.eval()
     assert game.speaker.perturbation(view.features, None) is view.features
-
-
-def test_a_frozen_agent_sees_objects_as_they_are():
-    game, world, _ = game_of("digits", *DIGITS, "sender.perception.noise=1", "training.freeze_sender=true")
-    features = game.rounds(world.batch("train", 0)).shown.features
-    assert game.speaker.perturbation(features, None) is features
-
-
-def test_the_control_has_the_same_rounds_about_noise():
-    _, world, experiment = game_of("digits", *DIGITS, "evaluation.noise_objects=true")
-    noisy, split = evaluations_of(world, experiment)[NOISE]
-    real, noise = world.batch(split, 1), noisy.batch(split, 1)
-    assert (real.labels == noise.labels).all() and real.objects.shape == noise.objects.shape
-    assert abs(noise.objects.mean() - 0.5) < 0.1 and (noise.objects == noisy.batch(split, 1).objects).all()
-    assert not (noise.objects == noisy.batch(split, 2).objects[: len(noise.objects)]).any()
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,14 @@
 """A run ends well however it is stopped, and goes on to the bytes of a run that never was."""
 
-import inspect
 import signal
 
 import pytest
-import torch
 from stopped_runs import trained
 
 from ecsuite.formats import read_corpus
-from ecsuite.games.runs.identity import RunContext
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.training.train import train
-from ecsuite.games.training.trainer import Progress
-from ecsuite.runtime.errors import ConfigError, DivergedError
+from ecsuite.runtime.errors import ConfigError
 
 UNFINISHED = "holds this run, unfinished: add --resume to continue it, or choose another folder with --out"
 STOPS = {
@@ -69,20 +65,6 @@ def test_a_second_stop_and_a_second_resume(tmp_path, small, run, whole, contents
     assert contents(tmp_path) == contents(whole)
 
 
-@pytest.mark.sample(1)
-@pytest.mark.parametrize(("reason", "has_corpus"), [("interrupt", True), ("preempted", False)])
-def test_a_program_may_stop_a_run(tmp_path, small, run, whole, contents, reason, has_corpus):
-    requests = iter([None, None, reason])
-    result = train(
-        small(), tmp_path, device="cpu", progress=lambda *_: None, note=lambda _: None,
-        should_stop=lambda: next(requests),
-    )  # fmt: skip
-    assert (result.stopped, result.step) == (reason, 3)
-    assert (tmp_path / "corpus.jsonl").exists() == has_corpus
-    run(small(), tmp_path, resume=True)
-    assert contents(tmp_path) == contents(whole)
-
-
 def test_a_run_that_reached_its_accuracy_and_lost_its_corpus_stops_where_it_stopped(
     tmp_path, small, run, contents
 ):
@@ -109,12 +91,6 @@ def test_more_epochs_go_on_and_training_means_stay_right(tmp_path, small, run, l
     assert ends[0] == ends[1]
 
 
-@pytest.mark.parametrize(("seconds", "stopped"), [(90, "epochs"), (121, "minutes")])
-def test_minutes_are_of_sixty_seconds(tmp_path, small, run, monkeypatch, seconds, stopped):
-    monkeypatch.setattr(Progress, "seconds", seconds)
-    assert run(small("training.max_minutes=2", "training.num_epochs=1"), tmp_path).stopped == stopped
-
-
 @pytest.mark.parametrize("more", [(), ("training.keep_best=accuracy",)])
 def test_measures_of_an_interrupted_run_are_those_of_its_corpus(tmp_path, small, more):
     """And not of the last evaluation that was logged, at a step before."""
@@ -139,54 +115,6 @@ def test_measures_of_an_interrupted_run_are_those_of_its_corpus(tmp_path, small,
     assert run.log["step"].tolist() == [4.0, 8.0] and run.measures != result.measures
 
 
-@pytest.mark.sample(3)
-@pytest.mark.parametrize("resume", [False, True])
-@pytest.mark.parametrize(
-    "change",
-    ["about=other", "training.max_minutes=5", "training.until_accuracy=0.01", "training.until_accuracy=1"],
-)
-def test_a_finished_run_is_left_as_it_is_and_says_so_at_once(finished, small, run, unchanged, change, resume):
-    """Also if it is asked to stop otherwise, or its description has changed since."""
-    steps = []
-    with unchanged(finished):
-        again = run(small(change), finished, resume=resume, progress=lambda *step: steps.append(step))
-    assert again.was_done and (again.step, again.stopped, steps) == (24, "epochs", [])
-    assert again.measures.items() <= read_corpus(finished).metadata["training"].items() and again.measures
-    assert again.summary().startswith("already finished: all epochs done, step 24 of 24\n")
-
-
-@pytest.mark.parametrize("resume", [False, True])
-def test_an_accuracy_that_was_reached_is_not_reached_again(tmp_path, small, run, unchanged, resume):
-    """Its config would stop at an earlier step than its corpus is of."""
-    first = run(small("training.until_accuracy=0.02"), tmp_path)
-    with unchanged(tmp_path):
-        again = run(small("training.until_accuracy=0.01"), tmp_path, resume=resume)
-    assert again.was_done and (again.stopped, again.step) == ("accuracy", first.step)
-
-
-@pytest.mark.sample(2)
-@pytest.mark.parametrize("resume", [False, True])
-@pytest.mark.parametrize(("decay", "is_killed"), [("constant", False), ("linear", True)])
-def test_fewer_epochs_than_were_done_are_refused(
-    tmp_path, small, run, kill, unchanged, decay, is_killed, resume
-):
-    decay = f"schedule.kind={decay}"
-    run(small(decay), tmp_path, progress=kill(signal.SIGTERM, 13) if is_killed else lambda *_: None)
-    with unchanged(tmp_path), pytest.raises(ConfigError) as error:
-        run(small(decay, "training.num_epochs=1"), tmp_path, resume=resume)
-    done = "14 steps (1.75 epochs)" if is_killed else "24 steps (3 epochs)"
-    assert str(error.value) == f"the run in {tmp_path} has {done} already; --epochs 1 means 8"
-
-
-def test_a_damaged_corpus_of_a_finished_run_is_written_again(finished, small, run, whole, contents):
-    with (finished / "corpus.jsonl").open("ab") as file:
-        file.write(b"[1]\n")
-    with pytest.raises(ConfigError, match=UNFINISHED):
-        run(small(), finished)
-    assert not run(small(), finished, resume=True).was_done
-    assert contents(finished) == contents(whole)
-
-
 def test_a_run_that_went_on_after_its_corpus_and_was_killed_is_unfinished(tmp_path, small, run):
     experiment = small("training.max_minutes=1e-9")
     assert run(experiment, tmp_path).step == 1
@@ -208,52 +136,6 @@ def test_epochs_are_added_to_a_decay_with_a_horizon_of_its_own(tmp_path, small, 
     run(small(*HORIZON), tmp_path / "run", resume=True)
     run(small(*HORIZON), tmp_path / "whole")
     assert contents(tmp_path / "run") == contents(tmp_path / "whole")
-
-
-def test_without_a_horizon_the_decay_ends_with_the_epochs(tmp_path, small, run, contents, kill):
-    """A run in which it was not given is the same run with the number of its epochs, and may then stop earlier."""
-    run(small(HORIZON[0]), tmp_path / "run", progress=kill(signal.SIGTERM, 9))
-    message = r"would differ at every step \(schedule.num_epochs is 3 in the folder, 2 requested\)"
-    with pytest.raises(ConfigError, match=message):
-        run(small(HORIZON[0], "training.num_epochs=2"), tmp_path / "run", resume=True)
-    shorter = small(*HORIZON, "training.num_epochs=2")
-    run(shorter, tmp_path / "run", resume=True)
-    run(shorter, tmp_path / "whole")
-    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
-
-
-@pytest.mark.parametrize("resume", [False, True])
-def test_other_epochs_are_refused_where_the_rate_depends_on_them(tmp_path, small, run, unchanged, resume):
-    run(small(HORIZON[0], "training.num_epochs=1"), tmp_path)
-    with unchanged(tmp_path), pytest.raises(ConfigError) as error:
-        run(small(HORIZON[0], "training.num_epochs=3"), tmp_path, resume=resume)
-    assert str(error.value) == (
-        f"the learning rate of the run in {tmp_path} would differ at every step (schedule.num_epochs is 1 in the "
-        "folder, 3 requested): choose another folder with --out, and set schedule.num_epochs if epochs are to be "
-        "added later"
-    )
-
-
-def test_a_run_longer_than_its_horizon_is_refused(small):
-    with pytest.raises(ConfigError, match=r"after 3 epochs: expected at least training.num_epochs \(4\)"):
-        RunContext.of(small(*HORIZON, "training.num_epochs=4"))
-
-
-def test_weights_that_are_not_finite_are_never_saved(tmp_path, small, run, kill):
-    """A finite loss may have a gradient that is not; what it broke is not saved."""
-    experiment = small("training.evaluate_every=1", "training.checkpoint_every=1")
-    run(experiment, tmp_path, progress=kill(signal.SIGTERM, 3))
-    step = inspect.unwrap(torch.optim.Adam.step)  # which imports no compiler
-
-    def broken(self, *args, **kwargs):
-        step(self, *args, **kwargs)
-        self.param_groups[0]["params"][0].data.fill_(float("nan"))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(torch.optim.Adam, "step", broken)
-        with pytest.raises(DivergedError, match=r"^step 5: the update gave weights that are not finite and"):
-            run(experiment, tmp_path, resume=True)
-    assert max(file.name for file in tmp_path.glob("checkpoint*")) == "checkpoint-000000004.safetensors"
 
 
 @pytest.mark.slow

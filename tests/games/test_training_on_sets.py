@@ -4,15 +4,10 @@ import signal
 
 import numpy as np
 import pytest
-import torch
 from safetensors.torch import load_file
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import override
-from ecsuite.games.engine.optimizers import Adam
-from ecsuite.games.plays.evaluation import evaluate
-from ecsuite.games.plays.population import Population
-from ecsuite.games.worlds.world import make_world
 
 THINGS = (
     "world.kind=thing", "world.num_values=3", "world.num_attributes=3", "world.rule_length=2", "world.held_out=0.25",
@@ -53,22 +48,6 @@ def test_games_about_sets_stop_and_go_on_to_the_same_bytes(tmp_path, small, run,
     assert gone_on == whole
 
 
-def test_the_rate_falls_to_zero_over_all_epochs(tmp_path, small, run, monkeypatch):
-    rates = []
-
-    class Watched(torch.optim.Adam):
-        def step(self, *arguments):
-            rates.append(self.param_groups[0]["lr"])
-            return super().step(*arguments)
-
-    monkeypatch.setattr(
-        Adam, "optimizer", lambda adam, parameters: Watched(parameters, lr=adam.options.lr, fused=True)
-    )
-    changes = ["schedule.kind=linear", "optimizer.lr=0.8", "training.num_examples=128"]
-    run(small(*THINGS, *changes), tmp_path / "a")
-    assert len(rates) == 4 and rates == pytest.approx([0.8, 0.6, 0.4, 0.2])
-
-
 @pytest.mark.slow
 def test_a_run_about_sets_is_complete(tmp_path, small, run, log_of):
     """Its corpus, further evaluations, and the same figures when the finished run is asked for again."""
@@ -94,29 +73,6 @@ def test_a_run_about_sets_is_complete(tmp_path, small, run, log_of):
     assert set(log_of(tmp_path)[0]["train"]) == set(result.measures)
 
 
-def test_without_held_out_rules_there_is_no_further_evaluation(tmp_path, small, run):
-    result = run(small(*THINGS, "world.held_out=0", "training.num_examples=32"), tmp_path)
-    assert result.extra_evaluations == {} and "extra_evaluations" not in read_corpus(tmp_path).metadata
-
-
-def test_evaluation_leaves_the_statistics_of_training_alone(small):
-    experiment = small(*PICTURES)
-    world = make_world(experiment)
-    torch.manual_seed(0)
-    players = Population.from_experiment(experiment, world)
-    players.first_pair.play(world.batch("train", 0), "train", torch.Generator())
-    before = {name: tensor.clone() for name, tensor in players.state_dict().items()}
-    first = evaluate(players, world, experiment)
-    assert players.training and all(module.training for module in players.modules())
-    assert evaluate(players, world, experiment) == first
-    after = players.state_dict()
-    assert all(tensor.equal(after[name]) for name, tensor in before.items())
-    players.first_pair.play(world.batch("train", 1), "train", torch.Generator())
-    moved = {name for name, tensor in players.state_dict().items() if not tensor.equal(before[name])}
-    assert moved == {name for name in before if name.split(".")[-1].startswith(("running_", "num_batches_"))}
-    assert len(moved) >= 2 * 3 * 3  # each agent's norms: mean, variance and count
-
-
 @pytest.mark.slow
 def test_checkpoints_hold_the_statistics_of_batch_normalisation(tmp_path, small, run):
     run(small(*PICTURES), tmp_path)
@@ -125,20 +81,6 @@ def test_checkpoints_hold_the_statistics_of_batch_normalisation(tmp_path, small,
     assert len(counts) >= 6 and all(count == 4 for count in counts)  # a batch a step, none from evaluation
     means = [tensor for name, tensor in tensors.items() if name.endswith("running_mean")]
     assert len(means) == len(counts) and all(mean.abs().max() > 0 for mean in means)
-
-
-def test_a_further_evaluation_is_that_of_its_split(small):
-    experiment = small(*THINGS)
-    world = make_world(experiment)
-    torch.manual_seed(0)
-    players = Population.from_experiment(experiment, world)
-    ((other, split),) = world.extra_evaluations().values()
-    losses = []
-    with torch.no_grad():
-        for number in range(2):  # 50 rounds: one batch of 32, and one that counts for 18
-            losses.append(players.play(other.batch("seen", number), "greedy").measures["loss"].item())
-    expected = (32 * losses[0] + 18 * losses[1]) / 50
-    assert evaluate(players, other, experiment, split)["loss"] == pytest.approx(expected)
 
 
 @pytest.mark.slow

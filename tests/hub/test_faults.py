@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -57,13 +56,6 @@ def test_what_was_changed_on_the_hub_is_refused(hub, pushed, refused):
         assert parts() == []
 
 
-def test_a_card_may_be_edited_on_its_page_or_be_gone(ecsuite, hub, pushed):
-    for number, card in enumerate((b"# Ours\n", None)):
-        change(hub, pushed | {"README.md": card})
-        assert ecsuite("pull", "hf:someone/run", f"got{number}", "--quiet")[0] == 0
-    assert Path("got0/README.md").read_text() == "# Ours\n" and not Path("got1/README.md").exists()
-
-
 def test_bytes_that_are_not_those_of_the_list_are_asked_for_again_and_then_refused(
     ecsuite, hub, pushed, refused
 ):
@@ -75,23 +67,6 @@ def test_bytes_that_are_not_those_of_the_list_are_asked_for_again_and_then_refus
     code, _, err = ecsuite("pull", "hf:someone/run", "got", "--quiet")
     assert (code, err) == (0, "") and Path("got/metadata.json").read_bytes() == content
     assert parts() == []
-
-
-def test_a_lost_connection_is_gone_on_with(ecsuite, hub, pushed, refused):
-    hub.faults["log.jsonl"] = 503
-    assert "the hub answered 503: run the same command again" in refused(2)
-    before = {*hub.downloads()}
-    assert {"config.yaml", "croissant.json"} <= before and len(parts()) == 1
-    hub.faults.clear()
-    hub.asked.clear()
-    assert ecsuite("pull", "hf:someone/run", "got", "--quiet")[0] == 0
-    assert {*hub.downloads()}.isdisjoint(before - {"log.jsonl"})
-    assert parts() == [] and not Path("got/.cache").exists()
-
-
-def test_a_connection_that_ends_within_a_file_is_no_loss(ecsuite, hub, pushed):
-    hub.cut["checkpoint-000000016.safetensors"] = 100
-    assert ecsuite("pull", "hf:someone/run", "got", "--quiet")[0] == 0
 
 
 def test_a_kept_part_that_was_changed_is_downloaded_again(ecsuite, hub, pushed, refused):
@@ -123,23 +98,11 @@ def test_what_is_not_there_is_told(hub, pushed, refused):
     assert "expected what `ecsuite push` wrote" in refused(2, "hf:someone/data")
 
 
-def test_a_private_repository_needs_a_login(hub, pushed, refused, monkeypatch):
-    hub.repositories["dataset", "someone/run"].is_private = True
-    monkeypatch.delenv("HF_TOKEN")
-    assert "hf auth login" in refused(2)
-
-
 def test_a_hub_that_is_away_and_one_that_may_not_be_asked(hub, pushed, refused, monkeypatch):
     hub.is_down = True
     assert "the connection to the hub failed" in refused(2)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     assert "HF_HUB_OFFLINE is set" in refused(2)
-
-
-def test_a_full_disk_keeps_what_was_downloaded(hub, pushed, refused, monkeypatch):
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 0))
-    assert "make room" in refused(2)
-    assert parts() == [] and hub.downloads() == []
 
 
 def test_a_write_that_finds_no_room_is_told(hub, pushed, refused, monkeypatch):
@@ -148,32 +111,6 @@ def test_a_write_that_finds_no_room_is_told(hub, pushed, refused, monkeypatch):
 
     monkeypatch.setattr("huggingface_hub.file_download._chmod_and_move", full)
     assert "the disk is full" in refused(2)
-
-
-def test_a_folder_that_is_there_is_left_alone(ecsuite, hub, pushed):
-    Path("got").mkdir()
-    Path("got/mine").write_text("1")
-    asked = len(hub.asked)
-    code, out, err = ecsuite("pull", "hf:someone/run", "got")
-    assert (code, out, err) == (2, "", "got: exists already: choose another folder, or move it away\n")
-    assert len(hub.asked) == asked and Path("got/mine").read_text() == "1"
-
-
-def test_own_code_in_a_run_comes_along_and_is_not_run(ecsuite, hub, run, tmp_path):
-    (run / "code" / "12345678").mkdir(parents=True)
-    (run / "code" / "12345678" / "mine.py").write_text("raise SystemExit('it ran')\n")
-    assert ecsuite("push", run, "hf:someone/run", *LICENCE)[0] == 0
-    code, out, err = ecsuite("pull", "hf:someone/run", "got")
-    assert code == 0 and "it ran" not in out + err and Path("got/code/12345678/mine.py").is_file()
-
-
-def test_a_push_that_fails_leaves_what_was_there(ecsuite, hub, pushed, run):
-    head = hub.repositories["dataset", "someone/run"].head
-    (run / "scores.json").unlink()
-    hub.faults["config.yaml"] = 503
-    code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE, "--quiet")
-    assert (code, out, err.count("\n")) == (2, "", 1) and "503" in err
-    assert hub.repositories["dataset", "someone/run"].head == head
 
 
 def test_a_damaged_source_is_not_pushed(ecsuite, hub, run):
@@ -234,22 +171,6 @@ def test_paths_in_records_are_shortened_and_their_checksums_written_anew(ecsuite
     assert ecsuite("compare", "got", "run")[0] == 0
 
 
-def test_the_address_of_a_server_of_ones_own_stays_here(ecsuite, hub, run):
-    """A model's server in the network at home; what all can ask, and this machine, are no secret."""
-    urls = ("http://gpu7:8000/v1", "http://10.1.2.3:8000/v1", "https://llm.lab.internal/v1")
-    others = ("http://127.0.0.1:8000/v1", "https://api.example.org/v1", "http://localhost:11434/v1")
-    scores = json.loads((run / "scores.json").read_text())
-    scores["corpus"]["of"] = [*urls, *others]
-    (run / "scores.json").write_text(json.dumps(sealed(scores)))
-    config = (run / "config.yaml").read_bytes().replace(b"a game for a second", urls[0].encode())
-    (run / "config.yaml").write_bytes(sealed_text(config))
-    assert ecsuite("push", run, "hf:someone/run", *LICENCE)[0] == 0
-    files = hub.files("someone/run")
-    sent = json.loads(files["scores.json"])["corpus"]["of"]
-    assert sent == ["http://127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1", "http://127.0.0.1/v1", *others]
-    assert not any(b"gpu7" in content for content in files.values())
-
-
 def test_links_out_of_the_folder_and_what_is_no_result_stay_here(ecsuite, hub, run, tmp_path):
     (run / "model.pt").write_bytes(b"\x80\x04")
     (run / ".cache").mkdir()
@@ -261,13 +182,6 @@ def test_links_out_of_the_folder_and_what_is_no_result_stay_here(ecsuite, hub, r
     (run / "other.csv").symlink_to("/etc/hostname")
     code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
     assert (code, out, err.count("\n")) == (2, "", 1) and "other.csv: a link out of the folder" in err
-
-
-def test_a_run_that_has_not_ended_is_not_pushed(ecsuite, hub, run):
-    for name in ("corpus.jsonl", "meanings.jsonl", "metadata.json", "scores.json"):
-        (run / name).unlink()
-    code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
-    assert (code, out, err.count("\n")) == (2, "", 1) and "no corpus yet: wait until its training ends" in err
 
 
 def test_what_is_no_result_is_refused(ecsuite, hub, tmp_path):

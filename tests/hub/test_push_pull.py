@@ -6,19 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
-from hub_server import LICENCE, READER, SMALL, TOKEN
+from hub_server import LICENCE, SMALL
 from stopped_runs import trained
 
 import ecsuite as ec
-from ecsuite.corpus import Corpus
-from ecsuite.eval.results.sources import kind_of
-from ecsuite.formats import write_corpus
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.hub.card import summary_of
-from ecsuite.hub.contents import Sanitizer, contents_of
 from ecsuite.language_models.backend import Person
-from ecsuite.runtime.ragged import Ragged
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # within huggingface_hub
 
@@ -69,19 +62,6 @@ def test_nothing_is_sent_by_a_plan_or_without_a_licence(ecsuite, hub, run):
     assert hub.asked == []
 
 
-def test_the_card_says_what_was_trained_and_what_came_out(pushed):
-    text = pushed["README.md"].decode()
-    _, front, page = text.split("---\n", 2)
-    front = yaml.safe_load(front)
-    assert front["license"] == "cc-by-4.0" and front["language_creators"] == ["machine-generated"]
-    assert {"language-creation", "croissant"} <= set(front["tags"])
-    scores = json.loads(Path("run/scores.json").read_text())["scores"]
-    for words in ("the game game", "with seed 1", "@software{ecsuite,", "## Scores", "optimiser is adam"):
-        assert words in page
-    for score in scores:
-        assert score["signature"].replace("|", "\\|") in page
-
-
 class FirstChoice(Person):
     """A person who always answers with the first choice."""
 
@@ -105,34 +85,6 @@ def test_the_card_of_rounds_says_who_spoke(backend, ecsuite, hub, tmp_path):
     assert ("no person wrote" in text) == ("machine-generated" in text) == (not is_of_people)
     assert ("hasSyntheticData" in described) == (not is_of_people)
     assert "None in the messages" not in text and "with the agents' weights" not in text
-
-
-@pytest.mark.parametrize(
-    ("speakers", "origin"),
-    [
-        ([None], "grammar"),
-        (["a grammar", "a participant"], "people"),
-        (["participants"], "people"),
-        (["a simulated participant"], "other"),
-        (["lstm"], "other"),
-    ],
-)
-def test_what_learners_of_a_grammar_said_is_not_of_the_grammar(speakers, origin, tmp_path):
-    """Corpora of people, of their programs, and of networks that were taught: in cards, methods and tables."""
-    for number, speaker in enumerate(speakers):
-        metadata = {"grammar": "concat"} | ({} if speaker is None else {"speaker": speaker})
-        corpus = Corpus(Ragged.from_rows([[1, 2], [2, 1]]), metadata=metadata)
-        write_corpus(corpus, tmp_path / "corpora" / str(number))
-    found = summary_of(tmp_path / "corpora", contents_of(tmp_path / "corpora", Sanitizer(tmp_path)))
-    assert found.origin == origin and len(found.what) > 0
-    speaker = speakers[-1]
-    assert kind_of({"grammar": "concat", "speaker": speaker}) == (origin if origin != "other" else "corpus")
-    said = (
-        f"Its messages are from {speaker}. The language taught is the artificial"
-        if speaker
-        else " Its language is the"
-    )
-    assert said in found.made.replace("\n", " ")
 
 
 @pytest.mark.slow
@@ -201,24 +153,6 @@ def test_a_sweep_has_means_and_its_failed_seeds(ecsuite, hub, tmp_path):
     assert ecsuite("compare", "table", folder)[0] == 0
 
 
-def test_a_second_push_replaces_the_first_and_a_branch_stands_beside(ecsuite, hub, pushed, run):
-    (run / "scores.json").unlink()
-    first = hub.repositories["dataset", "someone/run"].head
-    assert ecsuite("push", run, "hf:someone/run@other", *LICENCE)[0] == 0
-    assert hub.repositories["dataset", "someone/run"].head == first
-    assert ecsuite("push", run, "hf:someone/run", *LICENCE)[0] == 0
-    assert "scores.json" not in hub.files("someone/run")
-    for revision, has_scores in ((f"@{first}", True), ("", False), ("@other", False)):
-        assert ecsuite("pull", f"hf:someone/run{revision}", f"got{revision[1:]}")[0] == 0
-        assert Path(f"got{revision[1:]}", "scores.json").exists() == has_scores
-
-
-def test_the_same_pushed_again_is_no_commit(ecsuite, hub, pushed, run):
-    commits = len(hub.repositories["dataset", "someone/run"].commits)
-    assert ecsuite("push", run, "hf:someone/run", *LICENCE, "--quiet")[0] == 0
-    assert len(hub.repositories["dataset", "someone/run"].commits) == commits
-
-
 def test_without_the_library_a_line_says_what_to_install(ecsuite, run, monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     for command in (("push", run, "hf:someone/run", *LICENCE), ("pull", "hf:someone/run", "got")):
@@ -231,32 +165,3 @@ def test_files_of_others_are_not_overwritten(ecsuite, hub, run):
     code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
     assert (code, out, err.count("\n")) == (2, "", 1) and "data.csv: choose another name" in err
     assert hub.files("someone/run") == {"data.csv": b"1"}
-
-
-def test_who_may_not_is_told_in_a_line(ecsuite, hub, run, monkeypatch):
-    monkeypatch.setenv("HF_TOKEN", READER)
-    code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
-    assert (code, out, err.count("\n")) == (2, "", 1) and "does not allow it with this login" in err
-    monkeypatch.setenv("HF_TOKEN", "hf_ofnobody")
-    code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
-    assert (code, out, err.count("\n")) == (2, "", 1) and "hf auth login" in err and "ofnobody" not in err
-    monkeypatch.delenv("HF_TOKEN")
-    asked = len(hub.asked)
-    code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
-    assert (code, out, err) == (
-        2,
-        "",
-        "no login on the Hugging Face hub: log in with `hf auth login`, or set HF_TOKEN\n",
-    )
-    assert len(hub.asked) == asked
-
-
-def test_the_token_is_in_no_file_and_no_output(ecsuite, hub, run, tmp_path):
-    outputs = [ecsuite("push", run, "hf:someone/run", *LICENCE), ecsuite("pull", "hf:someone/run", "got")]
-    hub.is_down = True
-    outputs += [ecsuite("push", run, "hf:someone/run", *LICENCE), ecsuite("pull", "hf:someone/run", "other")]
-    assert [code for code, _, _ in outputs] == [0, 0, 2, 2]
-    assert TOKEN not in repr(outputs)
-    for file in tmp_path.rglob("*"):
-        assert not file.is_file() or TOKEN.encode() not in file.read_bytes()
-    assert TOKEN.encode() not in b"".join(hub.files("someone/run").values())

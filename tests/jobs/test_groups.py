@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -13,15 +12,15 @@ from dataclasses import asdict, replace
 
 import filelock
 import pytest
-from counting_jobs import LOG, cube, misbehave, square
+from counting_jobs import LOG, misbehave, square
 
 from ecsuite.files.locks import Lock, process_name
-from ecsuite.jobs import groups, launchers, worker
+from ecsuite.jobs import launchers, worker
 from ecsuite.jobs.engines import place_of
 from ecsuite.jobs.graph import Runner
-from ecsuite.jobs.groups import Event, GroupFolder, TakenGroup
+from ecsuite.jobs.groups import GroupFolder, TakenGroup
 from ecsuite.jobs.job import MODULES, Job, Location, hash_of
-from ecsuite.jobs.launchers import Lost, Users
+from ecsuite.jobs.launchers import Users
 from ecsuite.jobs.store import Store
 from ecsuite.jobs.worker import ANY, WorkerOptions, work
 from ecsuite.runtime.errors import ConfigError
@@ -92,53 +91,6 @@ def test_workers_of_users_compute_what_a_command_wants(tmp_path, log):
     assert [file.name for file in (tmp_path / "kept" / "groups").iterdir()] == ["lock"]
 
 
-def test_five_hundred_groups_of_ten_need_few_open_files(tmp_path, monkeypatch, log):
-    """There was an open file for each job that was submitted; now each worker has one."""
-    monkeypatch.setattr(
-        cube, "grouping", lambda jobs, *_: [jobs[at : at + 10] for at in range(0, len(jobs), 10)]
-    )
-    monkeypatch.setattr(launchers, "SECONDS_TO_CANCEL", 0.0)
-    jobs, asked = [Job(cube, number=number) for number in range(20, 5020)], iter([None, "interrupt"])
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
-    try:
-        runner = Runner(
-            folder=tmp_path, launcher=place_of("workers").launcher, should_stop=lambda: next(asked)
-        )
-        with pytest.raises(KeyboardInterrupt):
-            runner.run(jobs)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
-    assert len(list((tmp_path / "groups").glob("*.json"))) == 500
-    work(tmp_path, WorkerOptions(seconds_for_more=0.0))  # a worker takes what the command has left
-    assert [len(line.split()) for line in log()] == [11] and len(list((tmp_path / "results").iterdir())) == 10
-
-
-def test_a_short_job_waits_less_than_50_ms(store, monkeypatch):
-    """A worker of this machine looks for groups as often, also after it waited for long."""
-    waits, seconds = [], iter(range(10_000))
-    monkeypatch.setattr(worker.time, "sleep", waits.append)
-    monkeypatch.setattr(worker.time, "monotonic", lambda: next(seconds) / 10)
-    assert one_worker(store, seconds_idle=60.0, most_wait=worker.MOST_WAIT_HERE) == "idle"
-    assert len(waits) > 100 and max(waits) < 0.05
-
-
-def test_two_workers_never_compute_one_group_twice(folder, store, log):
-    for number in range(40):
-        put(folder, Job(square, number=number), number=number)
-    with Workers(store.folder, 4):
-        while any(folder.events(name, 0) is None or folder.is_held(name) for name in folder._names()):
-            time.sleep(0.01)
-    assert sorted(log()) == sorted(f"square {number}" for number in range(40))
-
-
-def test_who_looks_whether_a_group_is_held_does_not_hold_it(folder, monkeypatch):
-    name, looked = put(folder, Job(square, number=1)), []
-    monkeypatch.setattr(groups, "Lock", lambda file: looked.append(Lock(file)) or looked[-1])
-    folder.file(name, ".lock").touch()
-    assert not folder.is_held(name) and Lock(folder.file(name, ".lock")).acquire()
-
-
 def test_who_takes_a_group_at_the_same_moment_does_not_get_it(folder):
     """Also where locks have no effect."""
     name = put(folder, Job(square, number=1))
@@ -170,25 +122,6 @@ def test_a_group_whose_worker_has_ended_is_taken_again(tmp_path, monkeypatch, lo
     assert notes[1] == f"square of 3: its worker ({process_name(1)}) has ended; computed elsewhere"
 
 
-def test_what_a_worker_told_just_before_it_ended_counts(tmp_path, log):
-    """Its launcher misses it before the command has looked again: nothing died, and nothing is computed twice."""
-    notes, job = [], Job(square, number=3)
-
-    def launcher(folder):
-        users = Users(folder)
-
-        def lost(groups):
-            for group in groups:
-                one_worker(folder.store)
-                yield Lost(group=group, kind="died", text="its process ended")
-
-        users.lost = lost
-        return users
-
-    found = Runner(folder=tmp_path, launcher=launcher, note=notes.append).run([job])
-    assert found[job].value["square"] == 9 and log() == ["square 3"] and len(notes) == 1, notes
-
-
 @pytest.mark.slow
 def test_a_group_whose_worker_was_killed_is_taken_again(tmp_path, log):
     """As users start them, beside a job that kills its process."""
@@ -199,28 +132,6 @@ def test_a_group_whose_worker_was_killed_is_taken_again(tmp_path, log):
     runner = Runner(folder=tmp_path / "kept", launcher=place_of("workers").launcher)
     assert runner.run([job])[job].value == "done" and log() == ["misbehave die"] * 2
     assert sorted(worker.wait() for worker in workers) == [-signal.SIGKILL, 0]
-
-
-def test_a_worker_says_first_what_its_store_is(tmp_path, monkeypatch, ecsuite):
-    monkeypatch.setattr("ecsuite.jobs.processes.WORKER_ENVIRONMENT", {})  # no other process is started
-    (tmp_path / "file").write_text("mine")
-    code, _, err = ecsuite("work", "file", "--idle", "0")
-    assert code == 2 and err == "file: file exists: expected a folder\n"
-    for about in ("which is new, ", ""):
-        code, _, err = ecsuite("work", "store", "--idle", "0")
-        first = f"takes jobs from {tmp_path / 'store'}, {about}for commands with --on workers"
-        assert code == 0 and err.splitlines() == [first, "no jobs for 0 min"]
-    (tmp_path / "sweep" / "jobs").mkdir(parents=True)
-    code, _, err = ecsuite("work", "sweep", "--idle", "0")
-    assert code == 2 and err == "sweep: a sweep: expected the folder of its stored results, sweep/jobs\n"
-    for file in ("config.yaml", "corpus.jsonl"):
-        (tmp_path / file[:3]).mkdir()
-        (tmp_path / file[:3] / file).touch()
-        code, _, err = ecsuite("work", file[:3], "--idle", "0")
-        assert code == 2 and err.startswith(
-            f"{file[:3]}: a run or a corpus: expected a folder of stored results"
-        )
-        assert [each.name for each in (tmp_path / file[:3]).iterdir()] == [file]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
@@ -251,16 +162,6 @@ def test_a_worker_ends_as_it_is_asked(tmp_path, folder, store, log, number, code
     assert err.splitlines() == [f"takes jobs from {store.folder}, for commands with --on workers", "stopped"]
 
 
-def test_a_worker_that_is_asked_to_stop_gives_its_group_back(folder, store, log):
-    """The job has written its checkpoint, and the next worker goes on."""
-    name = put(folder, Job(misbehave, how="wait"))
-    assert one_worker(store, seconds=0.05) == "time"
-    (checkpoint,) = store.folder.glob("scratch/*/checkpoint")
-    assert checkpoint.read_text() == "half" and folder.events(name, 0) is None and not folder.is_held(name)
-    one_worker(store, seconds=0.05)
-    assert log() == ["misbehave wait"] * 2
-
-
 def test_a_group_that_is_taken_back_stops(folder, store, monkeypatch):
     monkeypatch.setattr(worker, "SECONDS_BETWEEN_LOOKS", 0.0)
     name = put(folder, Job(misbehave, how="wait"))
@@ -270,13 +171,6 @@ def test_a_group_that_is_taken_back_stops(folder, store, monkeypatch):
         folder.withdraw(name)
         while list(folder.folder.glob(f"{name}.*")):
             time.sleep(0.01)
-
-
-def test_pools_keep_workers_apart(folder, store, log):
-    put(folder, Job(square, number=1), pool="one")
-    put(folder, Job(square, number=2), pool="two", number=2)
-    one_worker(store, pools=["two"])
-    assert log() == ["square 2"]
 
 
 def test_what_killed_commands_left_is_removed_unless_its_pool_has_workers(store, log):
@@ -327,27 +221,6 @@ def test_a_group_is_data_that_is_not_believed(folder, store, tmp_path, log):
         (_, *_, last), _ = folder.events(name, 0)
         assert last.kind == "failed" and last.error in ("DamagedError", "ConfigError"), content
     assert log() == [] and not (tmp_path / "ran").exists() and not list(store.folder.glob("results/*"))
-
-
-def test_lines_of_a_worker_that_are_no_events_are_left_out(folder, store):
-    name = put(folder, Job(square, number=1))
-    lines = [b"{", b"3", b'{"kind": "dance", "group": 1}', b'{"kind": "alive", "group": 1, "more": 2}']
-    good = json.dumps(asdict(Event(kind="alive", group=1))).encode()
-    folder.file(name, ".events").write_bytes(b"\n".join([*lines, good, b'{"kind": "al']))
-    events, place = folder.events(name, 0)
-    assert events == [Event(kind="alive", group=1)]
-    assert folder.events(name, place) == ([], place)
-
-
-def test_an_event_that_is_half_written_is_read_when_it_is_whole(folder):
-    name = put(folder, Job(square, number=1))
-    lines = [json.dumps(asdict(Event(kind="progress", group=1, text=text))).encode() for text in "ab"]
-    file = folder.file(name, ".events")
-    file.write_bytes(lines[0] + b"\n" + lines[1][:20])
-    found, place = folder.events(name, 0)
-    assert [event.text for event in found] == ["a"]
-    file.write_bytes(b"\n".join(lines) + b"\n")
-    assert [event.text for event in folder.events(name, place)[0]] == ["b"]
 
 
 def test_a_file_system_without_locks_is_told_of_at_the_start(tmp_path, monkeypatch, log):

@@ -36,23 +36,6 @@ def in_process(work):
         os._exit(code)
 
 
-@pytest.mark.parametrize("num_starts", [3, pytest.param(1000, marks=SLOW)])
-def test_of_two_processes_one_computes_and_both_have_the_result(tmp_path, monkeypatch, num_starts):
-    monkeypatch.setenv(LOG, str(tmp_path / "log.txt"))
-    for start in range(num_starts):
-        folder = tmp_path / f"kept {start}"
-
-        def work(folder=folder, start=start):
-            job = Job(square, number=start)
-            assert Runner(folder=folder).run([job])[job].value["square"] == start**2
-
-        processes = [in_process(work) for _ in range(2)]
-        assert [os.waitpid(process, 0)[1] for process in processes] == [0, 0]
-    assert sorted((tmp_path / "log.txt").read_text().splitlines()) == sorted(
-        f"square {start}" for start in range(num_starts)
-    )
-
-
 def small_jobs(runner, *_):
     """Jobs that read each other's results."""
     parts = [Job(square, number=number) for number in range(30)]

@@ -1,20 +1,15 @@
 """Jobs in Slurm: tasks that end, die, are left behind and taken up again; Slurm is imitated, see `test_real_slurm`."""
 
-import os
-import shutil
-import signal
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from counting_jobs import LOG, square, use_the_gpu
+from counting_jobs import LOG, square
 
 from ecsuite.jobs import graph, launchers, slurm
-from ecsuite.jobs.engines import place_of
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.groups import GroupFolder
 from ecsuite.jobs.job import Job, Resources
-from ecsuite.jobs.slurm import Slurm, Work, minutes_of, slurm_options
+from ecsuite.jobs.slurm import Slurm, slurm_options
 from ecsuite.jobs.store import Store
 from ecsuite.runtime.errors import ConfigError
 
@@ -93,34 +88,11 @@ def take_all(folder, worker):
         group._lock.release()
 
 
-def test_results_are_those_of_the_jobs(cluster, tmp_path):
-    jobs = [Job(square, number=number) for number in range(4)]
-    told = []
-    runner = Runner(folder=tmp_path, launcher=launcher(cluster.run), announces=True, note=told.append)
-    results = runner.run(jobs)
-    assert told == [f"4 jobs: 0 found in {tmp_path}, 4 to submit"]
-    assert [results[job].value["square"] for job in jobs] == [0, 1, 4, 9] and cluster.num_submitted == 4
-    assert not left(tmp_path)
-    assert Runner(folder=tmp_path, launcher=None).run(jobs) == results and cluster.num_submitted == 4
-
-
-def test_short_jobs_share_a_task_and_the_tasks_that_are_left_over_are_cancelled(cluster, tmp_path):
-    jobs = [Job(square, number=number) for number in range(20)]
-    results = Runner(folder=tmp_path, launcher=launcher(lambda: cluster.run(1))).run(jobs)
-    assert [results[job].value["square"] for job in jobs] == [number**2 for number in range(20)]
-    assert len(cluster.cancelled) == 19 and not cluster.waiting and not left(tmp_path)
-
-
 def test_a_task_of_some_age_takes_no_further_group(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(slurm, "SHARE_FOR_MORE", 0.0)
     jobs = [Job(square, number=number) for number in range(3)]
     Runner(folder=tmp_path, launcher=launcher(lambda: cluster.run(1))).run(jobs)
     assert not cluster.cancelled
-
-
-def test_jobs_tell_slurm_what_they_need(cluster, tmp_path):
-    Runner(folder=tmp_path, launcher=launcher(cluster.run)).run([Job(use_the_gpu, number=1)])
-    assert cluster.resources.num_gpus == 1
 
 
 def test_a_group_whose_task_was_lost_is_tried_once_more(cluster, tmp_path):
@@ -165,14 +137,6 @@ def test_a_task_that_slurm_does_not_name_for_a_while_is_not_lost(cluster, tmp_pa
     assert found[job].value["square"] == 16 and (cluster.num_submitted, told) == (1, [])
 
 
-def test_a_group_that_no_task_takes_is_told(cluster, tmp_path):
-    told, job = [], Job(square, number=4)
-    found = Runner(folder=tmp_path, launcher=launcher(cluster.waiting.clear), note=told.append).run([job])
-    assert found[job].failure.startswith("Slurm has no task for it; were all cancelled?") and not left(
-        tmp_path
-    )
-
-
 def test_a_hanging_task_is_cancelled(cluster, tmp_path):
     """It is in the queue of Slurm, and runs, but says nothing."""
     told, job = [], Job(square, number=4)
@@ -193,30 +157,6 @@ def test_a_hanging_task_is_cancelled(cluster, tmp_path):
     assert ("scancel", "7_0") in commands and len(told) == 2
 
 
-def test_tasks_go_on_without_the_command_and_are_taken_up_again(cluster, tmp_path):
-    told, jobs = [], [Job(square, number=number) for number in range(3)]
-    asked = iter([None, "interrupt"])
-    with pytest.raises(KeyboardInterrupt):
-        Runner(
-            folder=tmp_path,
-            launcher=launcher(),
-            note=told.append,
-            should_stop=lambda: next(asked, "interrupt"),
-        ).run(jobs)
-    assert told == [
-        "3 groups of jobs continue in their workers; run the same command to get their results; Ctrl-C again now "
-        "cancels groups that have not begun"
-    ]
-    first = cluster.waiting["7_0"]
-    cluster.run(1)  # one task computes all meanwhile
-    assert left(tmp_path)  # another command may wait for them
-    results = Runner(folder=tmp_path, launcher=launcher(cluster.run)).run(jobs)
-    assert [results[job].value["square"] for job in jobs] == [0, 1, 4] and cluster.num_submitted == 3
-    assert not left(tmp_path)
-    first[1](*first[2])  # queued again by Slurm although its results were taken: computes nothing
-    assert not left(tmp_path)
-
-
 def test_results_of_tasks_are_taken_while_slurm_does_not_answer(cluster, tmp_path):
     jobs, asked = [Job(square, number=number) for number in range(3)], iter([None, "interrupt"])
     with pytest.raises(KeyboardInterrupt):
@@ -224,14 +164,6 @@ def test_results_of_tasks_are_taken_while_slurm_does_not_answer(cluster, tmp_pat
     cluster.monkeypatch.setattr(slurm, "_run", lambda *command: None)
     results = Runner(folder=tmp_path, launcher=launcher(cluster.run)).run(jobs)
     assert [results[job].value["square"] for job in jobs] == [0, 1, 4]
-
-
-def test_all_tasks_are_cancelled_however_many(monkeypatch):
-    commands, tasks = [], [f"7_{number}" for number in range(250)]
-    monkeypatch.setattr(slurm, "_run", lambda *command: commands.append(command))
-    slurm._cancel(tasks, "--state=PENDING")
-    assert [task for command in commands for task in command[2:]] == tasks
-    assert {command[:2] for command in commands} == {("scancel", "--state=PENDING")}
 
 
 @pytest.mark.parametrize(
@@ -246,18 +178,6 @@ def test_gpus_that_the_user_asks_for_are_those_of_the_task(monkeypatch, tmp_path
     needs = Resources(num_threads=1, num_gpus=1)
     slurm._executor(tmp_path, slurm_options(options), needs, "name")
     assert given["additional_parameters"] == gpus and given["time"] == 60
-
-
-@pytest.mark.parametrize(("limit", "seconds"), [(3600.0, 3510.0), (100.0, 50.0)])
-def test_a_task_stops_before_slurm_ends_it(monkeypatch, tmp_path, limit, seconds):
-    """It is queued again then."""
-    asked, signals = [], []
-    monkeypatch.setenv("SLURM_JOB_ID", "7")
-    monkeypatch.setattr(slurm, "work", lambda folder, options: asked.append(options) or "time")
-    monkeypatch.setattr(os, "kill", lambda *signal: signals.append(signal))
-    Work()(str(tmp_path), "pool", limit)
-    assert [(each.name, each.pools, each.seconds) for each in asked] == [("7", ("pool",), seconds)]
-    assert signals == [(os.getpid(), signal.SIGUSR2)]
 
 
 def test_a_second_ctrl_c_cancels_what_has_not_begun(cluster, tmp_path, monkeypatch):
@@ -281,49 +201,8 @@ def test_a_second_ctrl_c_cancels_what_has_not_begun(cluster, tmp_path, monkeypat
     assert told[-1] == "2 groups cancelled" and len(cluster.cancelled) == 2 and not left(tmp_path)
 
 
-def test_a_task_that_is_requeued_goes_on_with_its_group(cluster, tmp_path):
-    """It had taken its groups when it was preempted; another task takes no group twice."""
-    taken = []
-
-    def preempt():
-        if cluster.waiting and not taken:
-            taken.append(take_all(tmp_path, "7_1"))
-        cluster.run()
-
-    jobs = [Job(square, number=number) for number in range(2)]
-    results = Runner(folder=tmp_path, launcher=launcher(preempt)).run(jobs)
-    assert [results[job].value["square"] for job in jobs] == [0, 1]
-    assert len(Path(os.environ[LOG]).read_text().splitlines()) == 2
-
-
 def test_what_sbatch_refuses_is_one_line(cluster, tmp_path):
     cluster.refuses = True
     with pytest.raises(ConfigError, match="sbatch refused the jobs: invalid partition; specified: nowhere"):
         Runner(folder=tmp_path, launcher=launcher()).run([Job(square, number=1)])
     assert not left(tmp_path)
-
-
-def test_options():
-    assert slurm_options("partition=low, gres=gpu:1") == {"time": "60", "partition": "low", "gres": "gpu:1"}
-    assert slurm_options("--cpus-per-task=2,time=2:00:00") == {"time": "2:00:00", "cpus_per_task": "2"}
-    for text, minutes in (
-        ("90", 90),
-        ("5:30", 5),
-        ("1:30:00", 90),
-        ("1-12", 2160),
-        ("2-01:30:00", 2970),
-        ("0", 1),
-    ):
-        assert minutes_of(text) == minutes
-    assert place_of("slurm,partition=low").launcher.keywords["options"] == {"time": "60", "partition": "low"}
-    for text in ("low", "time=soon", "time=1:2:3:4", "time="):
-        with pytest.raises(ConfigError, match="--slurm"):
-            slurm_options(text)
-
-
-def test_without_slurm_the_remedy_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(
-        ConfigError, match="--on slurm: there is no sbatch here; run the command on a login node"
-    ):
-        place_of("slurm").require(tmp_path)

@@ -14,8 +14,7 @@ from ecsuite.people.agents_language import AgentsLanguage
 from ecsuite.people.database import make_database
 from ecsuite.people.export import export, response_rows
 from ecsuite.people.kinds import HELD_OUT, TRAINING, Shown, load_agents, make_kind, read_records
-from ecsuite.people.objects import DATASETS, SHAPES
-from ecsuite.people.pictures import draw, name_of, panel_picture
+from ecsuite.people.pictures import draw, name_of
 from ecsuite.people.session import Sessions
 from ecsuite.people.study import FINISHED, Study, with_texts
 from ecsuite.runtime.errors import ConfigError
@@ -106,22 +105,6 @@ def test_a_sender_is_judged_by_the_receiver_not_by_the_senders_words():
     )
 
 
-def test_four_in_ten_examples_are_of_objects_that_never_are_unlocked():
-    game = AgentsGame(language=LANGUAGE, role="receiver", seed=3)
-    available, kinds, held_out = game.first_available, [], set()
-    for step in range(game.num_steps):
-        shown = game.shown(step, available)
-        kinds.append(shown.kind)
-        if shown.kind == HELD_OUT:
-            held_out.add(shown.meaning)
-        else:
-            assert shown.meaning in game.order[:available]
-        available = game.available_after(step, shown, available)
-    assert available == game.max_available == 4
-    assert held_out == set(game.order[4:])
-    assert [kinds[start : start + 10].count(HELD_OUT) for start in range(0, 50, 10)] == [4] * 5
-
-
 def test_nothing_that_is_sent_tells_the_answer():
     for role in ("receiver", "sender"):
         game = AgentsGame(language=LANGUAGE, role=role, seed=1, hears=hears)
@@ -142,25 +125,6 @@ def test_letters_are_read_back(vocab_size):
     assert language.text([]) == "-" and language.parse("-") == []
     assert replace(language, min_len=3).parse("-") is None
     assert len({language.letter(symbol) for symbol in range(1, vocab_size + 1)}) == vocab_size
-
-
-@pytest.mark.parametrize(
-    ("settings", "rule"),
-    [
-        ({}, "1 to 2 of the letters a to g; - says nothing"),
-        ({"min_len": 2}, "2 of the letters a to g"),
-    ],
-)
-def test_what_a_message_may_be_is_told(settings, rule):
-    game = AgentsGame(language=replace(LANGUAGE, vocab_size=7, **settings), role="speaker", seed=0)
-    assert game.view(0, Shown(kind=TRAINING, meaning=0), False)["rule"] == rule
-
-
-def test_the_picture_of_an_object_is_in_the_middle():
-    pixels = np.asarray(Image.open(BytesIO(panel_picture(DATASETS["synth"], 0))), dtype=int)
-    assert SHAPES[0] == "circle" and pixels.any()
-    for mirrored in (pixels[::-1], pixels[:, ::-1]):
-        assert abs(pixels - mirrored).max() <= 1
 
 
 def test_pictures_show_every_value():
@@ -240,21 +204,6 @@ def test_a_study_goes_on_with_the_same_weights_only(played, run, tmp_path):
     sessions.database.store_setting("language", json.dumps({**stored, "weights": "1" * 64}))
     with pytest.raises(ConfigError, match="trained again"):
         played()
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"run": "x", "grammars": ("rot",)}, "grammars: not read"),
-        ({"run": "x", "protocol": "published"}, "protocol: not read"),
-        ({"roles": ("sender",)}, "roles: not read by a study of codes; read by a study with run"),
-        ({"run": "x", "roles": ()}, "at least one name each in grammars, datasets and roles"),
-        ({"run": "x", "roles": ("sender", "sender")}, "roles: a name is given twice"),
-    ],
-)
-def test_settings_that_do_not_fit_are_refused(settings, message):
-    with pytest.raises(ConfigError, match=message):
-        Study(name="x", **settings)
 
 
 @pytest.mark.parametrize(

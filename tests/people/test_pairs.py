@@ -13,9 +13,7 @@ from ecsuite.people.database import RefusedError
 from ecsuite.people.export import export
 from ecsuite.people.kinds import read_records
 from ecsuite.people.server import People
-from ecsuite.people.simulated import Namer, arrive, play_together, simulate, take_turn
-from ecsuite.people.study import Study
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.people.simulated import arrive, simulate
 
 PAIRS = {"datasets": ("synth",), "pairs": 1, "rounds": 6, "simulated": True}
 
@@ -36,55 +34,6 @@ def meet(study, *tokens):
 
 def stages(study, *tokens):
     return [study.required(token)["stage"] for token in tokens]
-
-
-def test_two_who_wait_play_and_take_turns(pairs):
-    study = pairs()
-    arrive(study, "one")
-    study.wait("one")
-    assert stages(study, "one") == ["waiting"]
-    first, second = meet(study, "one", "two")
-    kinds = []
-    for step in range(6):
-        rows = [study.required(token) for token in (first, second)]
-        assert {row["thing"] for row in rows} == {rows[0]["thing"]}
-        kinds.append(rows[0]["kind"])
-        speaker, listener = (first, second) if rows[0]["kind"] == "speaking" else (second, first)
-        with pytest.raises(RefusedError, match="not sent a message"):
-            study.answer(listener, step, "1")
-        study.answer(speaker, step, "abc")
-        game = study.kind.game(study.required(listener))
-        study.answer(listener, step, game.right_answer(step, game.shown(step, 0)))
-    assert kinds == ["speaking", "listening"] * 3
-    assert stages(study, "one", "two") == ["questions"] * 2
-    assert [study.required(token)["score"] for token in ("one", "two")] == [6, 6]
-    rows = study.database.answers()
-    assert len(rows) == 12 and all(row["is_right"] and row["points"] == 1 for row in rows)
-
-
-def test_who_waits_for_a_partner_keeps_the_place(pairs):
-    """As long as the page is open, however long that is."""
-    study = pairs()
-    arrive(study, "one")
-    for _ in range(4 * int(study.study.begin_minutes)):
-        study.clock.now += 30
-        study.wait("one")
-    arrive(study, "two")
-    with pytest.raises(RefusedError):
-        arrive(study, "three")
-
-
-def test_an_answer_that_is_sent_again_counts_once(pairs):
-    study = pairs()
-    first, second = meet(study, "one", "two")
-    study.answer(first, 0, "abc")
-    assert study.answer(first, 0, "other")[1]["typed"] == "abc"
-    game = study.kind.game(study.required(second))
-    right = game.right_answer(0, game.shown(0, 0))
-    for typed in (right, right, "9"):
-        study.answer(second, 0, typed)
-    assert [study.required(token)["score"] for token in (first, second)] == [1, 1]
-    assert len(study.database.answers()) == 2
 
 
 def test_nothing_that_a_listener_gets_tells_the_object(pairs):
@@ -134,21 +83,6 @@ def test_the_corpus_has_what_the_partner_saw(pairs):
         assert (found.status_code, found.json().get("kept")) == (200, "1")
 
 
-def test_after_a_restart_both_go_on_and_nobody_has_gone(pairs):
-    study = pairs()
-    first, second = meet(study, "one", "two")
-    study.answer(first, 0, "abc")
-    later = type(study.clock)()
-    later.now = study.clock.now + 3600
-    again = pairs(clock=later)
-    again.wait(second), again.wait(first)
-    assert again.kind.step_view(again.required(second), False)["message"] == "abc"
-    players = {"one": Namer(1), "two": Namer(2)}
-    play_together(again, players)
-    assert stages(again, "one", "two") == ["finished"] * 2
-    assert len(again.database.answers()) == 12
-
-
 @pytest.mark.parametrize("is_idle", [False, True], ids=["connection lost", "page open"])
 def test_who_is_left_behind_is_told_and_who_was_away_too(pairs, is_idle):
     study = pairs(
@@ -172,24 +106,6 @@ def test_who_is_left_behind_is_told_and_who_was_away_too(pairs, is_idle):
     arrive(study, "new"), arrive(study, "newer")  # the places are given again
 
 
-def test_a_message_that_nobody_has_heard_is_not_misunderstood(pairs, tmp_path):
-    """What was last said before the listener left: neither understood nor not; wrong choices stay wrong."""
-    study = pairs()
-    first, second = meet(study, "one", "two")
-    study.answer(first, 0, "abc")
-    study.answer(second, 0, "9")  # no object
-    study.answer(second, 1, "de")
-    export(study.kind, tmp_path / "data", has_workers=False)
-    rows = json.loads((tmp_path / "data" / "responses.json").read_text())
-    assert {(row["phase"], row["trial"]): row["correct"] for row in rows} == {
-        ("speaking", 1): 0,
-        ("listening", 1): 0,
-        ("speaking", 2): None,
-    }
-    success = tmp_path / "data" / "corpora" / "pair_001" / "success.jsonl"
-    assert success.read_text().split() == ["0", "null"]
-
-
 def test_a_rehearsal_goes_on_when_it_was_stopped_or_more_are_wanted(pairs):
     assert simulate(pairs(pairs=1)) == 2 and simulate(pairs(pairs=2)) == 2
 
@@ -201,54 +117,6 @@ def test_a_partner_who_withdraws_ends_the_game(pairs):
     study.withdraw(first)
     study.wait(second)
     assert stages(study, second) == ["left"] and study.database.answers() == []
-
-
-def test_who_has_done_all_rounds_may_go(pairs):
-    study = pairs()
-    first, second = meet(study, "one", "two")
-    players = {"one": Namer(1), "two": Namer(2)}
-    while stages(study, second) == ["game"]:  # the second speaks last, and then goes
-        take_turn(study, first, players[first])
-        take_turn(study, second, players[second])
-    study.clock.now += 300
-    study.wait(first)
-    assert take_turn(study, first, players[first])
-    assert stages(study, first, second) == ["questions", "questions"]
-
-
-def test_who_waits_keeps_the_place_longer_than_who_never_comes(pairs):
-    study = pairs(begin_minutes=1)
-    for token in ("waits", "never comes"):
-        arrive(study, token)
-    for _ in range(4):
-        study.clock.now += 20
-        study.wait("waits")
-    arrive(study, "comes")
-    with pytest.raises(RefusedError, match="all the participants"):
-        study.begin("late")
-    study.wait("comes")
-    assert stages(study, "waits", "comes") == ["game", "game"]
-
-
-def test_nobody_meets_who_has_gone_and_waiting_ends(pairs):
-    study = pairs(pairs=5, wait_minutes=2)
-    for token in ("gone", "waits"):
-        arrive(study, token)
-    study.wait("gone")
-    study.clock.now += 20
-    study.wait("waits")
-    assert stages(study, "gone", "waits") == ["waiting"] * 2
-    client = TestClient(People(study).app())
-    client.get("/")
-    token = client.cookies.get(People(study).cookie)
-    headers = {"X-CSRF-Token": client.get("/api/state").json()["csrf"]}
-    study.clock.now += 20
-    arrive(study, token)
-    found = []
-    for action, seconds in (("wait", 0), ("wait", 130), ("begin", 0)):
-        study.clock.now += seconds
-        found.append(client.post(f"/api/{action}", json={}, headers=headers).json()["state"]["stage"])
-    assert found == ["waiting", "waited", "waiting"]
 
 
 def test_simulated_pairs_come_to_agree(pairs, tmp_path, ecsuite, monkeypatch):
@@ -275,16 +143,3 @@ def test_simulated_pairs_come_to_agree(pairs, tmp_path, ecsuite, monkeypatch):
     assert all((row["response"] == row["target"]) == (row["correct"] == "1") for row in listened)
     code, printed, err = ecsuite("score", tmp_path / "data/corpora/pair_001", "--metrics", "topsim", "--json")
     assert code == 0 and len(json.loads(printed)["scores"][0]["details"]["by_speaker"]) == 2, err
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"grammars": ("hol",)}, "grammars: not read by a study with pairs"),
-        ({"chains": 2}, "at most one of run, play, chains and pairs"),
-        ({"pairs": 0}, "rounds: not read by a study of codes; read by a study with pairs"),
-    ],
-)
-def test_settings_that_do_not_fit_are_refused(settings, message):
-    with pytest.raises(ConfigError, match=message):
-        Study(name="x", **{**PAIRS, **settings})

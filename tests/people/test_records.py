@@ -3,7 +3,7 @@
 import pytest
 
 from ecsuite.grammars.icy import canonical
-from ecsuite.people.codes_report import RULES, evaluate_rule
+from ecsuite.people.codes_report import evaluate_rule
 from ecsuite.people.kinds import Record
 from ecsuite.people.study import Study
 
@@ -35,39 +35,6 @@ def record(
     ]
     row = {"id": number, "dataset": dataset, "grammar": grammar, "score": score, "stage": stage}
     return Record(row=row, answers=answers)
-
-
-@pytest.mark.parametrize(
-    ("rule", "participant", "reason"),
-    [
-        ("published", {"score": 50}, None),
-        ("published", {"score": 49}, "low score"),
-        ("published", {"score": 90, "stage": "game"}, "not finished"),
-        ("published", {"score": 50, "check": "0"}, None),
-        ("preregistered", {"training": "0101"}, None),
-        ("preregistered", {"training": "01010"}, "low accuracy"),
-        ("preregistered", {"training": "11", "check": "0"}, "attention check"),
-        ("preregistered", {"training": "11", "check": "1"}, None),
-        ("preregistered", {"training": "11", "stage": "questions"}, "not finished"),
-        ("preregistered", {"training": "00", "held_out": "111"}, "low accuracy"),
-    ],
-)
-def test_who_counts(rule, participant, reason):
-    assert RULES[rule][1](record(**participant), STUDY) == reason
-
-
-def test_minutes_are_from_the_first_example_to_the_last_answer():
-    assert record(training="1111", held_out="0").minutes == 5
-    assert record(training="", held_out="").minutes is None
-
-
-def test_a_learning_curve_is_of_examples_alone():
-    records = [
-        record(training="0" * 10 + "1" * 5, held_out="0" * 5, check="1"),
-        record(2, training="1" * 10, held_out=""),
-    ]
-    (condition,) = evaluate_rule(STUDY, records, "published").conditions
-    assert condition.curve == [0.5, 0.5]
 
 
 def test_languages_are_compared_within_a_dataset():

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
 from starlette.testclient import TestClient
 
-from ecsuite.people.server import HEADERS, MAX_BODY, People
+from ecsuite.people.server import MAX_BODY, People
 from ecsuite.people.simulated import Memorizer, play
 
 
@@ -52,52 +52,6 @@ def test_no_code_of_a_locked_object_is_ever_sent(visit):
     assert visit.get(f"/picture/panel/{row['num_available']}").status_code == 404
     assert visit.get(f"/picture/step/{row['step'] + 2}").status_code == 404
     assert visit.get("/picture/panel/0").headers["content-type"] == "image/png"
-
-
-def test_an_answer_reads_the_participant_once_and_writes_in_one_transaction(visit):
-    visit.act("begin", worker="")
-    play(visit.study, visit.token, Memorizer(), steps=1)
-    statements = []
-    visit.study.database._connection.set_trace_callback(statements.append)
-    first = visit.act("answer", step=1, typed="abcd").json()
-    assert [each.split()[0] for each in statements] == ["BEGIN", "SELECT", "INSERT", "UPDATE", "COMMIT"]
-    statements.clear()
-    again = visit.act("answer", step=1, typed="zzzz").json()
-    assert [each.split()[0] for each in statements] == ["BEGIN", "SELECT", "SELECT", "COMMIT"]
-    assert again == first and again["kept"] == "abcd"
-    assert visit.get("/api/state").json() == first["state"]
-
-
-def test_an_action_needs_the_token_of_the_page(visit):
-    assert visit.act("begin", headers={"X-CSRF-Token": "0" * 64}).status_code == 403
-    assert visit.act("begin", headers={"X-CSRF-Token": "é".encode("latin-1")}).status_code == 403
-    assert visit.study.database.participants() == []
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [
-        ("GET", "/nothing", 404),
-        ("GET", "/static/nothing", 404),
-        ("GET", "/picture/panel/" + "9" * 5000, 404),
-        ("GET", "/picture/panel/²", 404),
-        ("GET", "/picture/panel/-1", 404),
-        ("GET", "/api/begin", 405),
-        ("PUT", "/", 405),
-        ("POST", "/api/begin", 403),
-        ("GET", "/static/page.css/", 307),
-    ],
-    ids=lambda value: str(value)[:20].encode("ascii", "replace").decode(),
-)
-def test_every_answer_has_the_headers_whatever_the_error(visit, method, path, status):
-    visit.act("begin", worker="")
-    play(visit.study, visit.token, Memorizer(), steps=0)
-    response = visit.request(method, path, follow_redirects=False)
-    assert response.status_code == status
-    assert not HEADERS.items() - {(name, response.headers.get(name)) for name in HEADERS}
-    assert status == 307 or response.json().keys() == {"error"}
-    assert path != "/nothing" or response.json()["error"] == "There is no such page."
-    assert status != 405 or response.json()["error"] == "Method Not Allowed"
 
 
 @pytest.mark.parametrize(
@@ -152,65 +106,8 @@ def test_an_error_of_the_server_says_nothing_of_its_inside(visit, monkeypatch, c
     assert capsys.readouterr().err == "POST /api/begin: ZeroDivisionError: division by zero\n"
 
 
-def test_a_preview_at_the_platform_begins_nothing(visit):
-    assert visit.act("begin", worker="ASSIGNMENT_ID_NOT_AVAILABLE").status_code == 409
-    assert visit.study.database.participants() == []
-
-
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_no_script_and_no_other_site_has_the_cookie(visit, scheme):
-    client = TestClient(People(visit.study).app(), base_url=f"{scheme}://study.example")
-    cookie = client.get("/").headers["set-cookie"]
-    assert "HttpOnly" in cookie and "SameSite=lax" in cookie and ("Secure" in cookie) == (scheme == "https")
-
-
-@pytest.mark.parametrize("is_trial", [True, False])
-def test_only_who_tries_the_game_becomes_another_participant(visit, is_trial):
-    client = TestClient(People(visit.study, is_trial=is_trial).app(), cookies=dict(visit.cookies))
-    assert "set-cookie" not in client.get("/").headers
-    assert ("set-cookie" in client.get("/?again").headers) == is_trial
-
-
-def test_an_address_begins_few_participants_a_minute(sessions):
-    study = sessions(starts_per_minute=2)
-    app, statuses = People(study).app(), []
-    for _ in range(3):
-        client = TestClient(app)
-        client.get("/")
-        csrf = client.get("/api/state").json()["csrf"]
-        statuses.append(client.post("/api/begin", json={}, headers={"X-CSRF-Token": csrf}).status_code)
-    assert statuses == [200, 200, 429] and len(study.database.participants()) == 2
-
-
-def test_too_many_requests_are_refused(sessions):
-    """240 at once are allowed, while no time passes in which permits are added."""
-    people = People(sessions(grammars=("concat",), datasets=("synth",)))
-    people._requests._clock = lambda: 0.0
-    client = TestClient(people.app(), raise_server_exceptions=False)
-    assert client.get("/").status_code == 200
-    codes = [client.get("/api/state").status_code for _ in range(245)]
-    assert codes[230] == 200 and codes[-2:] == [429, 429]
-
-
 def test_nobody_takes_part_without_a_cookie(visit):
     visit.cookies.clear()
     assert visit.get("/api/state").status_code == 409
     assert visit.get("/picture/step/0").status_code == 409
     assert visit.act("begin").status_code == 403
-
-
-@pytest.mark.parametrize(
-    "chosen", ["A" * 32, "A" * 64, "", "é" * 64], ids=["32", "64", "none", "other letters"]
-)
-def test_a_token_that_a_visitor_chose_is_none(visit, chosen):
-    """Else who gives others a cookie could go on as them; a page that is opened has one of ours instead."""
-    cookie = People(visit.study).cookie
-    client = TestClient(People(visit.study).app())
-    chosen = {"Cookie": f"{cookie}={chosen}".encode()}
-    assert client.get("/api/state", headers=chosen).status_code == 409
-    told = {"X-CSRF-Token": visit.study.code("A" * 64), **chosen}
-    assert client.post("/api/begin", json={}, headers=told).status_code == 403
-    assert cookie in client.get("/", headers=chosen).headers["set-cookie"]
-    other = visit.token[:-1] + ("0" if visit.token[-1] != "0" else "1")
-    assert client.get("/api/state", headers={"Cookie": f"{cookie}={other}"}).status_code == 409
-    assert visit.study.database.participants() == []

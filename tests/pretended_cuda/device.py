@@ -123,19 +123,6 @@ def _attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False
     )[0]
 
 
-def _swapping(apply):
-    """`Module._apply` that keeps parameters the same objects when they are moved, as the real devices do."""
-
-    def swapping(*arguments, **options):
-        torch.__future__.set_swap_module_params_on_conversion(True)
-        try:
-            return apply(*arguments, **options)
-        finally:
-            torch.__future__.set_swap_module_params_on_conversion(False)
-
-    return swapping
-
-
 def _no_gradients(self):
     self.before = torch.is_grad_enabled()
     torch.set_grad_enabled(False)

@@ -18,11 +18,6 @@ def weights(kind, step):
     return parameter.detach()
 
 
-@pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD])
-def test_weights_are_those_of_an_ordinary_step(kind):
-    assert torch.equal(weights(kind, take_step), weights(kind, lambda optimizer: optimizer.step()))
-
-
 def test_hooks_of_an_optimizer_are_called():
     seen = []
 

@@ -1,8 +1,6 @@
 """The device and the precision are what they are called."""
 
 import os
-import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -16,11 +14,9 @@ from ecsuite.runtime.devices import (
     choose_precision,
     deterministic_kernels,
     planned_elsewhere,
-    products_precision,
     routed_products,
 )
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.runtime.randomness import initial_weights
 
 CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda"), torch.device("mps")
 
@@ -44,47 +40,6 @@ def test_devices_and_precisions():
         ConfigError, match="precision tf32: expected a CUDA device, got cpu: try fp32 or auto"
     ):
         choose_precision("tf32", cpu)
-
-
-@pytest.mark.parametrize(
-    ("device", "has_amx", "precision", "used", "setting", "convolutions_in_tf32"),
-    [
-        (CUDA, False, "fp32", "fp32", "highest", False),
-        (CUDA, False, "bf16", "tf32", "high", True),
-        (CUDA, False, "tf32", "tf32", "high", True),
-        (CPU, True, "fp32", "fp32", "highest", True),
-        (CPU, True, "bf16", "bf16", "medium", True),
-        # Without AMX `medium` is only faster: it rounds nothing.
-        (CPU, False, "fp32", "fp32", "medium", True),
-        (CPU, False, "bf16", "fp32", "medium", True),
-        (MPS, False, "fp32", "fp32", "medium", True),
-        (MPS, False, "bf16", "fp32", "medium", True),
-        (MPS, True, "bf16", "fp32", "medium", True),
-    ],
-)
-def test_products_have_the_precision_they_are_signed_with(
-    monkeypatch, device, has_amx, precision, used, setting, convolutions_in_tf32
-):
-    monkeypatch.setattr(devices, "_cpu_has", lambda feature: has_amx and feature == "amx_tile")
-    before = torch.get_float32_matmul_precision()
-    assert products_precision(precision, device) == used
-    with routed_products(device, precision):
-        assert torch.get_float32_matmul_precision() == setting
-        assert torch.backends.cudnn.allow_tf32 == convolutions_in_tf32
-    assert torch.get_float32_matmul_precision() == before
-    assert torch.backends.cudnn.allow_tf32
-
-
-@pytest.mark.skipif(devices._cpu_has("amx_tile"), reason="this processor rounds products to bf16")
-def test_medium_rounds_nothing_without_amx():
-    """What `products_precision` says of such processors is so: the products are those of fp32 to its last digits."""
-    first, second = torch.randn(2, 256, 256, dtype=torch.float64)
-    exact = first.float().double() @ second.float().double()
-    with routed_products(CPU, "bf16"):
-        error = (first.float() @ second.float() - exact).abs().max()
-    assert error < 1e-3 < 2**-9 * exact.abs().max(), (
-        "factors of bf16 would be wrong by about 2^-9 of the values"
-    )
 
 
 def test_only_deterministic_kernels_are_chosen_on_cuda_and_only_while_asked(monkeypatch):
@@ -124,27 +79,3 @@ def test_icy_signs_the_precision_that_was_used(monkeypatch, has_amx, used):
     assert study.training.signature(20.0).split("|")[-2] == f"precision:{used}"
     note = "--precision bf16: this cpu device computed in fp32, as the signature shows."
     assert precision_notes(study) == ([] if has_amx else [note])
-
-
-def test_what_computes_in_threads_draws_as_it_does_alone():
-    """Dropout draws from the generator of the whole process, which another thread seeds for the weights it makes."""
-
-    def drawn():
-        found = []
-        with devices.computing(torch.device("cpu"), seed=3):
-            for _ in range(20):
-                time.sleep(0.001)
-                found.append(torch.rand(1).item())
-        return found
-
-    def make_weights():
-        for seed in range(40):
-            with initial_weights(seed):
-                torch.nn.Linear(3, 3)
-            time.sleep(0.0005)
-
-    alone = drawn()
-    with ThreadPoolExecutor(3) as threads:
-        weights, *together = [threads.submit(make_weights), threads.submit(drawn), threads.submit(drawn)]
-        assert [each.result() for each in together] == [alone, alone]
-        weights.result()

@@ -1,14 +1,7 @@
 """Corpora that are made in Python: what is given is taken as it is meant, or refused with its place."""
 
-import datetime
-import json
-from pathlib import Path
-
 import numpy as np
-import pandas
 import pytest
-import torch
-from languages import rows_of
 
 import ecsuite
 from ecsuite.corpus import Corpus
@@ -139,22 +132,6 @@ def test_it_is_refused_with_its_place(fault):
     assert str(error.value).startswith(message)
 
 
-def test_tensors_frames_and_lists_are_the_same():
-    rows = [[1, 2], [3, 0]]
-    for given in (
-        rows,
-        np.array(rows, np.uint8),
-        torch.tensor(rows),
-        pandas.DataFrame(rows),
-        np.ma.array(rows),
-    ):
-        assert rows_of(Corpus(given, meanings=given).messages) == rows
-    weights = torch.tensor([[0.5], [1.0]], requires_grad=True)
-    assert Corpus(rows, meanings=weights).meanings.tolist() == [[0.5], [1.0]]
-    assert rows_of(Corpus(rows, concepts=rows).concepts) == rows
-    assert type(Corpus(rows, eos=np.int64(0)).eos) is int
-
-
 @pytest.mark.parametrize(
     "meanings",
     [{"color": ["r", None, None], "n": [1, 2, 3]}, [{"color": "r", "n": 1}, {"n": 2}, {"n": 3}]],
@@ -165,17 +142,3 @@ def test_a_missing_value_is_the_reason_why_there_are_no_meanings(meanings):
     assert corpus.meanings is None
     (score,) = ecsuite.score(corpus, ["posdis"]).scores
     assert score.reason == "message 1 lacks color, and 1 more values"
-
-
-def test_metadata_of_numpy_and_python_are_written_as_json_has_them(tmp_path):
-    metadata = {
-        "n": np.int64(3),
-        "rate": np.float32(0.5),
-        "file": Path("a"),
-        "day": datetime.date(2020, 1, 2),
-    }
-    ecsuite.write_corpus(Corpus([[1]], metadata={**metadata, "loss": float("nan"), "pair": (1, 2)}), tmp_path)
-    written = json.loads((tmp_path / "metadata.json").read_text())
-    assert {name: written[name] for name in (*metadata, "loss", "pair")} == {
-        "n": 3, "rate": 0.5, "file": "a", "day": "2020-01-02", "loss": None, "pair": [1, 2],
-    }  # fmt: skip

@@ -10,7 +10,6 @@ from quick_checks import TRAIN, without
 
 from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.eval.metrics import METRICS, find_metric
-from ecsuite.eval.metrics.topsim import OF_MEANINGS, OF_MESSAGES
 from ecsuite.games.config.registry import (
     CHANNELS,
     ENVIRONMENTS,
@@ -174,19 +173,3 @@ def test_a_registered_part_passes(kind, name, left_out, tmp_path, monkeypatch):
     assert not {
         statement: problem for statement, problem in problems.items() if problem and excepted not in statement
     }
-
-
-@pytest.mark.sample(7)
-@pytest.mark.parametrize(
-    "name",
-    [
-        *(f"topsim,message_distance={each}" for each in OF_MESSAGES),
-        *(f"topsim,meaning_distance={each}" for each in OF_MEANINGS),
-        *("topsim,correlation=pearson", "topsim,attribute=0", "topsim,attribute=each", "topsim,given=length"),
-        *("topsim,given=attributes,attribute=0", "topsim,given=both,attribute=1", "zla,correlation=pearson"),
-        *("has,threshold=1", "efficiency,need=power_law", "efficiency,space=features,variance=1"),
-    ],
-)
-def test_a_metric_with_options_passes(name):
-    problems = {str(each.check): each.problem for each in map(run, checks("metric", name))}
-    assert len(problems) == 9 and not any(problems.values()), problems

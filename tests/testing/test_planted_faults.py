@@ -331,12 +331,3 @@ def test_the_fault_is_found(fault, tmp_path):
     assert right in code
     found = outcomes(tmp_path / "own.py", code.replace(right, wrong) if right else code, words)
     assert any(found.values()), found
-
-
-@pytest.mark.sample(2)
-@pytest.mark.parametrize(
-    "code", [SENDER, METRIC, WALK, PLAY], ids=["sender", "metric", "environment", "play"]
-)
-def test_parts_without_faults_pass(code, tmp_path):
-    found = outcomes(tmp_path / "own.py", code)
-    assert not [problem for problem in found.values() if problem]

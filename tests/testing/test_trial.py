@@ -5,7 +5,6 @@ import torch
 
 from ecsuite.agents.message import Message
 from ecsuite.games.plays.checks import fault_of_ids
-from ecsuite.testing.trial import same
 
 
 @pytest.mark.parametrize(
@@ -20,12 +19,6 @@ from ecsuite.testing.trial import same
 def test_ill_formed_messages(rows, lengths, problem):
     message = Message(symbols=torch.tensor(rows).t(), ends=None, length=torch.tensor(lengths).float())
     assert fault_of_ids(message) == problem
-
-
-def test_equal_to_the_last_bit():
-    one = torch.ones(2)
-    assert same({"a": one}, {"a": one.clone()}) and not same({"a": one}, {"b": one})
-    assert same(one.numpy(), one.clone().numpy()) and not same(one, one + 1) and same("a", "a")
 
 
 def test_a_metric_of_runs_is_refused_in_one_line(ecsuite):

@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ecsuite.parts.config import shipped_configs
-
 
 @pytest.fixture
 def downloaded(collection, tmp_path, monkeypatch):
@@ -62,14 +60,6 @@ def test_corpora_of_patterns_are_scored_once_each(ecsuite, collection):
     assert not list(folder.rglob("scores.json"))  # the collection itself is not changed
 
 
-def test_a_collection_that_is_not_downloaded(ecsuite, tmp_path, monkeypatch):
-    monkeypatch.setenv("ECSUITE_DATA", str(tmp_path))
-    code, out, err = ecsuite("sweep", "paper/elcc")
-    assert (code, out) == (2, "") and err == (
-        f"paper/elcc: corpora: no corpora of elcc in {tmp_path / 'elcc'}: `ecsuite data elcc` downloads them\n"
-    )
-
-
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
@@ -87,14 +77,3 @@ def test_mistakes(ecsuite, content, options, message):
     code, out, err = ecsuite("sweep", "mine.yaml", *options)
     assert (code, out) == (2, "") and err.startswith(message), err
     assert err.count("\n") == 1
-
-
-def test_a_table_of_a_damaged_file(ecsuite):
-    Path("scores.json").write_text('{"format": 1, "corpora": [{"corpus": {}, "scores": 1}]}')
-    code, out, err = ecsuite("compare", "table", "scores.json")
-    assert (code, out) == (2, "") and err.startswith("scores.json: corpora[0]: expected a `corpus` and"), err
-
-
-def test_the_shipped_study_is_of_metrics_without_meanings():
-    tree = yaml.safe_load(shipped_configs("paper")["elcc"].read_text())
-    assert tree["corpora"] == "elcc" and tree["score"] == ["elcc", "has", "zla"]

@@ -2,17 +2,13 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
-from figure_texts import assert_readable
 
 from ecsuite.eval.experiments import pictures
-from ecsuite.eval.experiments.pictures import curve_of, layout_of
+from ecsuite.eval.experiments.pictures import curve_of
 from ecsuite.eval.metrics.score import Score
-from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.figures.canvas import axis_label
 from ecsuite.eval.views.figures.curves import draw_learning_curves, learning_curves
@@ -49,16 +45,6 @@ def test_a_curve_is_the_mean_with_the_range_of_its_seeds_until_the_first_one_end
     assert curve_of([study / "gumbel-5-1"], "no such measure") is None
 
 
-def test_names_are_the_setting_with_most_values_that_the_colours_suffice_for():
-    rows = [(kind, size) for kind in ("a", "b") for size in (5, 20, 80)]
-    layout = layout_of(["kind", "size"], rows)
-    assert layout.heading == "size" and layout.names == ("5", "20", "80") * 2
-    assert layout.panels == ("kind=a",) * 3 + ("kind=b",) * 3
-    assert layout_of([], [()]).names == ("",)
-    trials = layout_of(["lr", "size"], [(each / 7, each) for each in range(60)])
-    assert len(set(trials.names)) == 60 and set(trials.panels) == {""}  # too many to be named
-
-
 def test_all_kinds_of_figures(ecsuite, study, tmp_path, no_layout):
     code, out, err = ecsuite("compare", "table", study, "--plot", "curves.svg")
     assert (code, err, out.splitlines()[-1]) == (
@@ -74,20 +60,6 @@ def test_all_kinds_of_figures(ecsuite, study, tmp_path, no_layout):
     assert {"channel", "vocabulary size", "accuracy ↑", "1.", "0.35"} <= words(tmp_path / "all.svg")
 
 
-def test_a_score_over_the_numeric_setting_that_varies(ecsuite, study, tmp_path, no_layout):
-    code, out, err = ecsuite("compare", "table", study, "--kind", "over", "--plot", "over.svg")
-    assert (code, err, out.splitlines()[-1]) == (
-        0,
-        "",
-        "accuracy of 8 runs, 2 lines with intervals over seeds, in over.svg",
-    )
-    text = words(tmp_path / "over.svg")
-    assert {"channel", "gumbel", "reinforce", "vocabulary size", "accuracy ↑", "5", "20"} <= text
-    first = (tmp_path / "over.svg").read_bytes()
-    assert ecsuite("compare", "table", study, "--over", "channel.vocab_size", "--plot", "over.svg")[0] == 0
-    assert (tmp_path / "over.svg").read_bytes() == first
-
-
 def test_labels_are_words_or_the_user_s(ecsuite, study, tmp_path, no_layout):
     assert axis_label("sender.hidden_size") == "hidden size (sender)" and axis_label("topsim ↑") == "topsim ↑"
     assert axis_label("channel.noise.probability") == "noise probability (channel)"
@@ -98,19 +70,6 @@ def test_labels_are_words_or_the_user_s(ecsuite, study, tmp_path, no_layout):
     for given, said in (("accuracy", "expected NAME=TEXT"), ("acuracy=a", "did you mean 'accuracy'")):
         code, _, err = ecsuite(*table, "--label", given)
         assert code == 2 and said in err and err.count("\n") == 1
-
-
-@pytest.mark.parametrize("kind", ["curves", "over", "heat", "parallel"])
-def test_runs_that_are_not_drawn_are_not_counted(kind, ecsuite, study, no_layout):
-    """Those that diverged, were ended, or have no such figure."""
-    for name, training in (
-        ("gumbel-5-1", {"accuracy": 0.5, "stopped": "diverged"}),
-        ("gumbel-20-1", {"accuracy": 0.5, "stopped": "minutes"}),
-        ("reinforce-5-1", {"loss": 1.0}),
-    ):
-        (study / name / "metadata.json").write_text(json.dumps({"training": training}))
-    line = ecsuite("compare", "table", study, "--kind", kind, "--plot", "x.svg")[1].splitlines()[-1]
-    assert " of 5 runs" in line
 
 
 def sources(values, seeds=(1, 2)):
@@ -129,19 +88,6 @@ def sources(values, seeds=(1, 2)):
     ]
 
 
-def test_means_and_intervals_over_seeds_stand_at_the_numbers_of_the_setting():
-    runs = sources(
-        [({"noise": noise, "kind": kind}, noise) for noise in (0.4, 0.0, 0.2) for kind in ("a", "b")]
-    )
-    figure, lines = pictures.over_setting(runs, "accuracy", direction="higher")
-    assert [(line.name, line.x) for line in lines] == [(kind, [0.0, 0.2, 0.4]) for kind in ("a", "b")]
-    assert lines[0].y == pytest.approx([0.15, 0.35, 0.55])
-    assert np.subtract(lines[0].high, lines[0].y) == pytest.approx(
-        [0.6353] * 3, abs=1e-4
-    )  # 12.706 times 0.05
-    assert figure.axes[0].get_xscale() == "linear" and "95 % intervals" in figure.get_suptitle()
-
-
 @pytest.mark.slow
 def test_settings_that_are_lists_are_told_apart():
     """As the numbers of values of an unequal world."""
@@ -156,15 +102,6 @@ def test_settings_that_are_lists_are_told_apart():
     assert pictures.settings_side_by_side(runs, "accuracy")
 
 
-@pytest.mark.sample(1)
-@pytest.mark.parametrize(("direction", "best_first"), [("higher", "321"), ("lower", "123"), (None, "321")])
-def test_combinations_of_settings_stand_with_the_best_first(direction, best_first):
-    runs = sources([({"size": size}, size / 10) for size in (2, 3, 1)])
-    axes = pictures.settings_side_by_side(runs, "accuracy", direction).axes[0]
-    sizes = [text for text in axes.texts if int(text.get_position()[0]) == 0]
-    assert [text.get_text() for text in sizes] == list(best_first)
-
-
 @pytest.mark.slow
 def test_an_axis_of_numbers_that_span_much_is_logarithmic():
     runs = sources([({"rate": rate}, rate) for rate in (1e-4, 1e-3, 1e-2)], seeds=(1,))
@@ -172,21 +109,6 @@ def test_an_axis_of_numbers_that_span_much_is_logarithmic():
     assert figure.axes[0].get_xscale() == "log" and line.low == [None] * 3 and not figure.get_suptitle()
     zero = sources([({"rate": rate}, rate) for rate in (0, 1e-3, 1)])
     assert pictures.over_setting(zero, "accuracy")[0].axes[0].get_xscale() == "linear"
-
-
-def test_no_text_overlaps_another_or_the_edge():
-    runs = sources(
-        [
-            ({"a.rather_long_setting": value, "optimizer.lr": lr}, value / 10)
-            for value in range(5)
-            for lr in (1e-4, 3e-4, 1e-3, 1e-2)
-        ]
-    )
-    assert_readable(pictures.score_heat_map(runs, "accuracy", ["a.rather_long_setting", "optimizer.lr"]))
-    assert_readable(pictures.settings_side_by_side(runs, "accuracy"))
-    assert_readable(pictures.over_setting(runs, "accuracy", "optimizer.lr")[0])
-    table = Results(runs).means()
-    assert_readable(pictures.score_intervals(table, runs, "accuracy", "higher"))
 
 
 def words(file):
@@ -236,29 +158,3 @@ def test_curves_have_the_marks_of_bounds(finished, tmp_path):
     assert told.count("<!-- ≥ -->") == 2  # where they begin, and the last one
     assert OF_MARKS in (tmp_path / "curve.svg").read_text()
     assert learning_curves(finished[:1], "accuracy")[0][0].bounds[-1] == "lower"
-
-
-def test_means_over_a_setting_have_the_marks_of_bounds():
-    runs = sources([({"noise": noise}, 0.9 - noise) for noise in (0.0, 0.2)], seeds=(1, 0))
-    figure, [line] = pictures.over_setting(runs, "accuracy")
-    assert line.bounds == ["lower", None] and OF_MARKS in figure.get_suptitle()
-
-
-def test_where_some_seeds_formed_a_protocol_seeds_are_points_without_a_mean():
-    runs = [
-        replace(
-            each,
-            settings={**each.settings, "evaluation.num_valid": 10_000},
-            training={"chance": {"accuracy": 0.25}},
-            records=(*each.records, Score(name="loss", value=1.0, is_measure=True)),
-        )
-        for each in sources([({"size": 1}, 0.19), ({"size": 2}, 0.1)], seeds=(1, 8))
-    ]  # at size 2: .2, which is no protocol, and .9
-    figure, [line, points] = pictures.over_setting(runs, "accuracy", "size")
-    assert line.y == [pytest.approx(0.64), None] and line.low[1] is None
-    assert points.is_points and points.x == [2, 2] and points.y == pytest.approx([0.2, 0.9])
-    assert "some of which formed a protocol" in figure.get_suptitle()
-    rows = pictures.score_intervals(Results(runs).means(by=["size"]), runs, "accuracy", "higher")
-    assert "some of which formed a protocol" in rows.get_suptitle()
-    marks = [len(each.get_xdata()) for each in rows.axes[0].lines if each.get_marker() == "o"]
-    assert sorted(marks) == [1, 2]

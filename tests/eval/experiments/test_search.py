@@ -10,7 +10,7 @@ import yaml
 import ecsuite as ec
 from ecsuite.eval.experiments import jobs, search
 from ecsuite.eval.experiments.grids import Range
-from ecsuite.eval.experiments.search import MedianPruning, Rule, medians, search_lines
+from ecsuite.eval.experiments.search import MedianPruning, Rule, search_lines
 from ecsuite.eval.experiments.study import load_study
 from ecsuite.eval.experiments.sweep import Sweeps
 from ecsuite.eval.results.results import Results
@@ -91,18 +91,6 @@ def test_the_plan_of_a_search_has_what_is_known_of_it(ecsuite, small):
     assert "3 found in" in out and "with 2 places, by the time of the stored jobs" in out
 
 
-def test_a_point_of_a_sweep_is_not_computed_by_a_search(searched, small, tmp_path, monkeypatch):
-    over = {"channel.vocab_size": [3, 5]}
-    sweep = searched(over=over, method="random", trials=4, maximise="accuracy")
-    monkeypatch.setattr(jobs, "train_in_job", None)
-    grid = load_study({**small, "vary": over}, device="cpu")
-    place = tmp_path / "sweep"
-    found = Sweeps(folder=place).measure(grid, Runner(folder=place / STORE))
-    assert {run.folder for run in found} >= {run.folder for run in sweep}
-    accuracies = {run.training["measures"]["accuracy"] for run in found}
-    assert {trial["value"] for trial in sweep.search["trials"]} <= accuracies
-
-
 def test_a_run_worse_than_earlier_ones_is_ended_and_no_whole_one(searched, small, monkeypatch):
     monkeypatch.setattr(search, "LEAST_RUNS", 2)
     small["set"] |= {"training.num_examples": 256, "training.evaluate_every": 2}
@@ -124,19 +112,6 @@ def test_a_run_worse_than_earlier_ones_is_ended_and_no_whole_one(searched, small
     whole = searched(**{**changes, "prune": "none"})
     assert all(trial["state"] == "done" for trial in whole.search["trials"])
     assert settings(whole)[:2] == settings(sweep)[:2]
-
-
-def test_medians_are_of_steps_that_enough_runs_have():
-    def log(*values):
-        return b"".join(
-            json.dumps({"step": 10 * step, "valid": {"loss": value}}).encode() + b"\n"
-            for step, value in enumerate(values, 1)
-        )
-
-    logs = [log(4, 3, 2, 1, 1), log(5, 5, 5, 5), log(4, 4, 4, 4), log(9, 9, 9, 9), log(1, 2)[:-4]]
-    assert medians(logs, "valid.loss") == [(20, 4.5), (30, 4.5), (40, 4.5)]
-    rule = Rule(figure="valid.loss", is_maximised=False, limits=[(20, 4.5)])
-    assert rule.is_worse(5, 20) and not rule.is_worse(4, 20) and not rule.is_worse(99, 30)
 
 
 def test_figures_of_an_earlier_attempt_count(tmp_path):
@@ -220,10 +195,3 @@ def test_ranges_are_drawn_within_their_bounds_and_the_first_draws_stay(small):
         ConfigError, match=r"sweep: vary: optimizer.lr: a range needs the number of draws.*random: 20"
     ):
         load_study(small, device="cpu")
-
-
-def test_measures_of_agents_that_act_may_be_searched_for():
-    """A reward is a measure of a training, and no metric is computed for it."""
-    search = {"over": {"optimizer.lr": [1e-3, 1e-2, "log"]}, "trials": 2, "maximise": "reward"}
-    study = load_study({"name": "acting", "base": "speaker_listener", "search": search}, device="cpu")
-    assert study.search.is_measure and study.search.intermediate == "valid.reward" and study.metrics == ()

@@ -3,33 +3,14 @@
 import re
 
 import pytest
-import yaml
 
-from ecsuite.eval.experiments.grids import SWEEP
 from ecsuite.eval.experiments.jobs import plan
 from ecsuite.eval.experiments.study import load_study
-from ecsuite.eval.experiments.sweep import Sweeps
 from ecsuite.runtime.errors import ConfigError
 
 
 def settings(study):
     return [tuple(variant.settings.values()) for variant in study.variants]
-
-
-def test_a_grid_has_all_combinations_in_the_order_of_the_file(small, tmp_path):
-    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(small, sort_keys=False))
-    study = load_study(tmp_path / "mine.yaml", device="cpu")
-    assert study.name == "mine" and study.seeds == (1, 2) and study.metrics == ("topsim", "elcc")
-    assert settings(study) == [("gumbel", 3), ("gumbel", 5), ("reinforce", 3), ("reinforce", 5)]
-    assert [variant.experiment.channel.kind for variant in study.variants][1:3] == ["gumbel", "reinforce"]
-    assert study.variants[1].name == "channel.kind=gumbel, channel.vocab_size=5"
-
-
-def test_grids_follow_one_another_and_zip_is_combined_with_each(small):
-    small["vary"] = [{"channel.max_len": [2, 3]}, {"channel.max_len": [4]}]
-    small["zip"] = {"sender.hidden_size": [4, 8], "receiver.hidden_size": [5, 9]}
-    study = load_study(small, device="cpu")
-    assert settings(study) == [(2, 4, 5), (3, 4, 5), (2, 8, 9), (3, 8, 9), (4, 4, 5), (4, 8, 9)]
 
 
 def test_random_draws_some_of_the_combinations_always_the_same(small):
@@ -43,34 +24,6 @@ def test_random_draws_some_of_the_combinations_always_the_same(small):
     }
     assert len(others) > 1
     assert settings(load_study({**small, "random": 9}, device="cpu")) == everything
-
-
-def test_a_file_of_another_kind_is_told():
-    with pytest.raises(ConfigError, match="unknown study 'disc_tiny'; choices: society_imitation_full"):
-        load_study("disc_tiny")
-
-
-def test_the_shipped_search_is_for_xferbench(ecsuite):
-    study = load_study("paper/xferbench_search", device="cpu")
-    assert study.name == "xferbench_search" and study.metrics == ("xferbench",)
-    assert study.search.objective == "xferbench" and not study.search.is_maximised
-    assert "ecsuite sweep paper/xferbench_search" in ecsuite("list", "studies", "paper/xferbench_search")[1]
-
-
-def test_the_shipped_studies_of_games_have_three_seeds():
-    names = [f"paper/{name}" for name in SWEEP.shipped() if name.startswith("zoo_")]
-    assert len(names) >= 3
-    for name in names:
-        study = load_study(name, device="cpu")
-        assert len(study.seeds) == 3 and len(study.variants) >= 2 and study.metrics, name
-
-
-def test_numbers_are_numbers_and_seeds_may_be_listed(small, tmp_path):
-    text = "base: disc_tiny\nvary: {optimizer.lr: [1e-4, 1e-2]}\nseeds: [7, 3]\n"
-    (tmp_path / "lr.yaml").write_text(text)
-    study = load_study(tmp_path / "lr.yaml", device="cpu")
-    assert [variant.experiment.optimizer.options.lr for variant in study.variants] == [1e-4, 1e-2]
-    assert study.seeds == (7, 3) and study.metrics == ()
 
 
 @pytest.mark.parametrize(
@@ -123,12 +76,3 @@ def test_what_is_wrong_in_a_file_of_a_metric_is_told_before_anything_runs(small,
     study = load_study({**small, "score": [f"xferbench,preset=nano,targets={texts}"]}, device="cpu")
     with pytest.raises(ConfigError, match=r"da\.txt: expected text, found none"):
         [job.digest for run in plan(study, tmp_path / "study") for job in run.scores.values()]
-
-
-@pytest.mark.parametrize(
-    ("file", "kind"), [("people.db", "a study with people"), ("config.yaml", "a run or a corpus")]
-)
-def test_the_folder_of_something_else_is_refused(file, kind, tmp_path):
-    (tmp_path / file).touch()
-    with pytest.raises(ConfigError, match=f"is the folder of {kind}: choose another folder with --out"):
-        Sweeps(folder=tmp_path)

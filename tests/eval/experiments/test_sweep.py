@@ -14,10 +14,8 @@ from ecsuite.eval.experiments import jobs
 from ecsuite.eval.experiments.jobs import plan
 from ecsuite.eval.experiments.study import load_study
 from ecsuite.eval.experiments.sweep import Sweeps
-from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import STORE
 from ecsuite.files.checksums import CHECKSUM, sealed_text
-from ecsuite.formats import reading
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import ConfigError, DivergedError
 
@@ -65,30 +63,6 @@ def test_only_what_is_new_is_computed(swept, small, monkeypatch):
     assert [run.training for run in more] == [run.training for run in first]
     assert told and "4 of 8 results found" in told[0]
     assert swept({**small, "vary": {"channel.vocab_size": [5]}})[0].training == first[2].training
-
-
-def test_metrics_of_agents_read_the_weights_that_are_kept(swept, small, tmp_path):
-    """Not the run folder, which may lie on another machine; without such metrics, no weights are kept."""
-    tree = {
-        **small,
-        "vary": {"channel.vocab_size": [3]},
-        "seeds": 1,
-        "set": {**small["set"], "world.held_out": 0.3},
-    }
-    plain = swept({**tree, "score": "topsim"})[0]
-    stored = [file.stat().st_size for file in (tmp_path / STORE).rglob("*.safetensors")]
-    shutil.rmtree(plain.folder)
-    run = swept({**tree, "score": ["topsim", "generalisation", "rsa"]})[0]
-    assert [score["name"] for score in run.scores][:2] == ["topsim", "generalisation"]
-    of_folder = ec.score(ec.load_run(run.folder), ["generalisation", "rsa"])
-    assert {name: of_folder[name].value for name in of_folder} == {
-        score["name"]: score["value"] for score in run.scores[1:]
-    }
-    kept = [file.stat().st_size for file in (tmp_path / STORE).rglob("*.safetensors")]
-    assert max(kept) > max(stored)
-    shutil.rmtree(run.folder)
-    swept({**tree, "score": ["topsim", "generalisation", "rsa"]})
-    assert ec.score(ec.load_run(run.folder), ["rsa"])["rsa"].value == of_folder["rsa"].value
 
 
 def test_a_deleted_run_folder_is_written_again_from_the_kept_result(swept, small, monkeypatch):
@@ -178,33 +152,6 @@ def states(folder):
     return {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in files}
 
 
-def test_a_finished_sweep_reads_no_corpus_and_writes_no_file(ecsuite, small, monkeypatch):
-    tree = {**small, "vary": {"channel.vocab_size": [3, 5]}, "seeds": 1, "score": "topsim,elcc"}
-    Path("study.yaml").write_text(yaml.safe_dump(tree))
-    first = ecsuite("sweep", "study.yaml", "--on", "here")
-    before = states(Path("runs/study"))
-    assert first[0] == 0 and sum(file.name == "scores.json" for file in before) == 2
-    for name in ("read_corpus", "unpack", "score_corpus"):
-        monkeypatch.setattr(jobs, name, None)
-    monkeypatch.setattr(reading, "read_as", None)
-    assert ecsuite("sweep", "study.yaml", "--on", "here")[:2] == first[:2]
-    assert states(Path("runs/study")) == before
-    # A copy, whose files have other times, is checked by their content, and only noted down anew.
-    copy = Path(shutil.copytree("runs/study", "runs/copy", copy_function=shutil.copyfile))
-    assert ecsuite("sweep", "study.yaml", "--on", "here", "--out", "runs/copy")[0] == 0
-    found = {file.relative_to(copy): content for file, (content, _) in states(copy).items()}
-    changed = {name for name, content in found.items() if content != before[Path("runs/study") / name][0]}
-    assert {name.name for name in changed} == {
-        "files.json",
-        "scores.json",
-        "sweep.json",
-    }  # they name the folder
-    corpus = next(Path("runs/study/runs").glob("*/corpus.jsonl"))
-    corpus.write_text(corpus.read_text()[:-5] + "\n")
-    code, _, err = ecsuite("sweep", "study.yaml", "--on", "here")
-    assert code == 3 and "corpus.jsonl: damaged or edited since it was written" in err
-
-
 @pytest.mark.slow
 def test_processes_give_the_same_bytes(small, tmp_path):
     small = {**small, "vary": {"channel.vocab_size": [3, 5]}, "seeds": 1}
@@ -238,38 +185,10 @@ def test_a_metric_of_a_users_file_is_known_by_its_content(small, tmp_path):
     assert keys[0] == keys[2] != keys[1]
 
 
-def test_a_metric_of_a_users_file_is_in_tables_and_results(ecsuite, small, tmp_path, monkeypatch):
-    """It was computed, and shown nowhere: it was looked for by its path, and its score has its name."""
-    monkeypatch.chdir(tmp_path)
-    Path("mine.py").write_text(
-        "def zipratio(corpus):\n    '''Mine.'''\n    return len(corpus.messages) / 7\n"
-    )
-    tree = {**small, "vary": {"channel.vocab_size": [3]}, "score": ["topsim", "ami", "./mine.py:zipratio"]}
-    Path("study.yaml").write_text(yaml.safe_dump(tree))
-    assert ecsuite("sweep", "study.yaml", "--out", "runs/mine", "--device", "cpu", "--on", "here")[0] == 0
-    for options in ((), ("--metrics", "zipratio"), ("--as", "latex"), ("--as", "csv")):
-        code, out, err = ecsuite("compare", "table", "runs/mine", *options)
-        assert code == 0 and "zipratio" in out, err
-    record, _ = Results.read(["runs/mine"]).runs()
-    assert record.scores.keys() == {"topsim", "ami", "zipratio"}  # ami_arithmetic is for the page of a run
-    assert "zipratio" in ec.results("runs/mine").to_frame().columns
-    assert "zipratio" in Results.read([record.folder]).runs()[0].scores
-
-
 def test_nothing_is_written_where_the_place_is_unknown(tmp_path, small):
     with pytest.raises(ConfigError, match="--on cluster: expected here, local"):
         ec.sweep(small, out=tmp_path / "x", on="cluster")
     assert not (tmp_path / "x").exists()
-
-
-def test_what_failed_is_computed_again_only_if_asked(swept, small, monkeypatch):
-    small["vary"] = {"optimizer.lr": [0.01, 1e30]}
-    small["seeds"] = 1
-    swept(small)
-    calls, train = [], jobs.train_in_job
-    monkeypatch.setattr(jobs, "train_in_job", lambda *given: calls.append(1) or train(*given))
-    assert swept(small)[1].failure is not None and calls == []
-    assert swept(small, retries=True)[1].failure is not None and calls == [1]
 
 
 def test_parts_together_are_the_whole(ecsuite, small, monkeypatch):

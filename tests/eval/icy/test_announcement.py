@@ -53,15 +53,3 @@ def test_a_model_of_the_paper_is_expected_to_take_what_it_took_there(monkeypatch
     assert expected_seconds(chosen, jobs, 1) == 350 * (1 + 1 + 20) * 0.1, (
         "Table 12, where others take 1.5 and 7"
     )
-
-
-def test_pairs_are_counted_without_a_time(tmp_path):
-    chosen = study(protocol="end-to-end", receivers=("gru",), seeds=(1,), grammars=("concat", "perm"))
-    (line,) = Icy().announce(chosen, Runner(folder=tmp_path))
-    assert line == "1 pair x 2 grammars x 1 seed: 6 runs, all to train"
-    assert Icy().announce(resolve(load_study(None, {"protocol": "metrics"})), Runner(folder=tmp_path)) == []
-
-
-def test_updates_are_timed():
-    small = study(models=("fc1l",), num_attributes=2, num_values=3, word_length=2, hidden_size=16)
-    assert 0 < benchmark.seconds_of_update(small, "fc1l") < 1

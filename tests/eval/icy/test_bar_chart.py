@@ -40,17 +40,3 @@ def test_bars_of_ratios(monkeypatch):
     assert {"PERM", "HOL", "gru", "lstm", "CONCAT", "the paper's"} <= set(shown)
     assert [shown.count(text) for text in (">20", "≥", "none")] == [2, 2, 2]
     assert_readable(figure)
-
-
-def test_bars_of_accuracies(monkeypatch):
-    row = SimpleNamespace(
-        model="gru",
-        role="sender",
-        channel="soft",
-        seeds=(1, 2),
-        published={"perm": 0.9},
-        cells=[cell("perm", 0.8, 0.1)],
-    )
-    figure = drawn(monkeypatch, [row], protocol="budget", models=("gru",))
-    assert figure.get_suptitle().startswith("ICY, gru as sender: accuracy of symbols after")
-    assert_readable(figure)

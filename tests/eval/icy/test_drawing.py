@@ -23,19 +23,6 @@ def row(*cells):
     )
 
 
-def test_curves_are_means_over_the_seeds():
-    found = measured_curves(row(("concat", [run(0.0), run(0.1)])))
-    assert [curve.panel for curve in found] == list(PANELS) and {curve.name for curve in found} == {"CONCAT"}
-    assert found[2].x == [0.5, 0.75] and found[2].y == pytest.approx((0.55, 0.8))
-    assert found[2].high == pytest.approx((1.1853, 1.4353), abs=1e-4)  # 0.05 times 12.706 more
-
-
-def test_points_with_a_pair_without_a_mistake_are_marked():
-    found = {curve.panel: curve for curve in measured_curves(row(("concat", [run(0.0), run(0.25)])))}
-    assert found["sender"].bounds == found["end_to_end"].bounds == [None, "lower"]
-    assert found["loss"].bounds == [None, None]  # a loss of 1 is no end
-
-
 def test_grammars_without_runs_are_left_out():
     given = row(("concat", [run(0.0)]), ("rot", [{"reason": "not learnt"}]))
     assert {curve.name for curve in measured_curves(given)} == {"CONCAT"}

@@ -1,6 +1,5 @@
 """The jobs of ICY on tiny languages: what they compute, what is kept, what diverges, and which a study needs."""
 
-import re
 from dataclasses import replace
 
 import pytest
@@ -10,21 +9,17 @@ from safetensors.numpy import load_file
 from ecsuite.eval.icy import acquisition
 from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.jobs import (
-    group_runs,
     learn_grammar,
-    learn_grammars,
     measure_grammar,
     plan,
-    speak,
     train_pair,
 )
 from ecsuite.eval.icy.measures import VERSIONS
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.study import StudyConfig, resolve
 from ecsuite.grammars.geometry import Geometry
-from ecsuite.grammars.icy import language
 from ecsuite.jobs.graph import Runner
-from ecsuite.jobs.job import Context, Job, Stopped
+from ecsuite.jobs.job import Job
 
 TINY = Geometry(num_attributes=2, num_values=3, word_length=2)
 SIZES = {"num_attributes": 2, "num_values": 3, "word_length": 2, "hidden_size": 16}
@@ -84,14 +79,6 @@ def test_another_value_needs_another_version(runner, name):
     assert (job.function.version, values) == (version, pytest.approx(figures, abs=2e-3))
 
 
-def test_messages_are_those_of_the_trained_sender(runner):
-    sender = run(protocol=replace(PROTOCOL, target=1.0, window=1))
-    job = Job(speak, model="fc2l", geometry=TINY, hidden_size=16, sender=sender)
-    messages = load_file(runner.run([job], needs_arrays=True)[job].arrays)["messages"]
-    assert (messages == language("concat", TINY, 1).messages).all()
-    assert job.function.version == [2, 1]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["fc2l", "husendz:dgsend"])
 def test_results_do_not_depend_on_the_group(tmp_path, model):
@@ -113,16 +100,6 @@ def test_the_cap_is_a_multiple_of_the_slowest_basis(runner):
     job = run(grammar="hol", cap=0.5, basis=basis, protocol=replace(PROTOCOL, target=None))
     results = runner.run([job, *basis])
     assert results[job].value["steps"] == int(0.5 * max(results[each].value["steps"] for each in basis))
-
-
-def test_a_run_whose_basis_did_not_learn_is_not_trained(runner, monkeypatch):
-    basis = run(cap=3.0)
-    job = run(grammar="hol", cap=2.0, basis=[basis])
-    assert not runner.run([basis])[basis].value["reached"]
-    monkeypatch.setattr(acquisition, "learn", lambda *_, **__: pytest.fail("it was trained"))
-    said = Job(speak, model="fc2l", geometry=TINY, hidden_size=16, sender=job)
-    results = runner.run([job, said])
-    assert results[job].value == results[said].value == {"is_trained": False}
 
 
 @pytest.fixture
@@ -154,14 +131,6 @@ def test_a_run_that_diverges_fails_alone(runner, broken, model):
     assert not kept.missing, "the failure is kept, too"
 
 
-def test_a_pair_that_diverges_fails_alone(runner):
-    bad, good = pair(protocol=replace(PROTOCOL, lr=1e38)), pair()
-    results = runner.run([bad, good])
-    assert results[good].value["is_trained"]
-    assert results[bad].failure == "fc2l and fc2l on concat, seed 1: the loss is nan in updates 2 to 2"
-    assert not runner.plan([bad]).missing
-
-
 @pytest.mark.slow
 def test_more_seeds_and_other_workers_compute_only_what_is_new(runner, monkeypatch):
     """Grouped runs are kept one by one."""
@@ -181,85 +150,3 @@ def test_more_seeds_and_other_workers_compute_only_what_is_new(runner, monkeypat
     assert sorted(trained) == [(grammar, seed) for grammar in ("concat", "perm") for seed in (4, 5, 6)]
     assert more.rows[0].cells[0].runs[:3] == first.rows[0].cells[0].runs
     assert not runner.plan(plan(study(seeds=(2, 5), **settings)).values()).missing
-
-
-def test_runs_that_are_asked_to_stop_stop(tmp_path, monkeypatch):
-    clock = iter(range(10**6))
-    monkeypatch.setattr(acquisition.time, "monotonic", lambda: next(clock))
-    labels = []
-    context = Context(
-        scratch=tmp_path,
-        report_progress=lambda label, share: labels.append(label),
-        should_stop=lambda: len(labels) > 4,
-    )
-    with pytest.raises(Stopped):
-        list(learn_grammars([dict(run(grammar="hol", seed=seed).inputs) for seed in (1, 2, 3)], context))
-    assert re.fullmatch(r"fc2l hol 1: 0\.\d\d hol 2: 0\.\d\d \+1", labels[-1])
-
-
-def names(jobs):
-    return [(job.inputs["grammar"], job.inputs["seed"]) for job in jobs]
-
-
-@pytest.mark.parametrize(
-    ("model", "num_free", "sizes"),
-    [
-        ("fc1l", 1, [14]),
-        ("fc1l", 4, [3, 4, 3, 4]),
-        ("fc1l", 20, [1] * 14),
-        ("lstm", 1, [2, 2, 2, 1, 2, 2, 2, 1]),
-        ("lstm", 7, [1] * 14),
-        ("hashtable", 1, [1] * 14),
-        ("transformer", 1, [1] * 14),
-    ],
-)
-def test_every_run_is_in_one_group(model, num_free, sizes):
-    runs = [run(model, grammar, seed) for grammar in ("concat", "perm") for seed in range(7)]
-    groups = group_runs(runs, num_free)
-    assert [len(group) for group in groups] == sizes
-    assert sorted(names(job for group in groups for job in group)) == sorted(names(runs))
-
-
-def test_runs_of_other_kinds_are_not_grouped():
-    runs = [run("fc1l"), run("fc2l"), run("fc1l", cap=5.0), run("fc1l", protocol=replace(PROTOCOL, clip=1.0))]
-    assert [len(group) for group in group_runs(runs, 1)] == [1, 1, 1, 1]
-    assert [
-        len(group_runs([run("transformer", seed=seed, device=device) for seed in (1, 2)], 1))
-        for device in ("cpu", "cuda")
-    ] == [2, 1]
-    assert len(group_runs([run(role="receiver", seed=seed) for seed in (1, 2)], 1)) == 2
-    assert len(group_runs([run(channel="gumbel", seed=seed) for seed in (1, 2)], 1)) == 2
-
-
-def test_a_pair_trains_each_agent_once_for_all_channels():
-    many = study(
-        protocol="end-to-end", models=("gru",), receivers=("gru",), channels=("soft", "reinforce"), seeds=(1,),
-        grammars=("concat", "rot"),
-    )  # fmt: skip
-    wanted = plan(many)
-    assert len({job for name, job in wanted.items() if name[-1] == "pair"}) == 4
-    assert len({job for name, job in wanted.items() if name[-1] != "pair"}) == 4
-    rot = wanted["soft", "gru", "gru", "rot", 1, "sender"]
-    assert {job.inputs["role"] for job in rot.after} == {"sender", "receiver"}
-
-
-@pytest.mark.parametrize(
-    ("changes", "is_shared"),
-    [
-        ({"models": ("LSTM",)}, True),
-        ({"published": "table15"}, True),
-        ({"models": ("gru",)}, False),
-        ({"role": "receiver"}, False),
-        ({"word_length": 3}, False),
-        ({"hidden_size": 8}, False),
-        ({"clip": 5.0}, False),
-        ({"target": 0.6}, False),
-        ({"protocol": "paper"}, False),
-        ({"seeds": (2,)}, False),
-    ],
-)
-def test_jobs_are_shared_unless_a_setting_changes(changes, is_shared):
-    settings = {"models": ("lstm",), "grammars": ("perm",), "seeds": (1,)}
-    before, after = (set(plan(study(**settings | other)).values()) for other in ({}, changes))
-    assert (before == after) is is_shared
-    assert is_shared or not before & after

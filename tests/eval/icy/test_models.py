@@ -4,8 +4,6 @@ import pytest
 import torch
 from plain_modules import PlainReceiver, PlainSender
 
-from ecsuite.agents.factory import make_receiver
-from ecsuite.agents.message import Message
 from ecsuite.eval.icy.agents import (
     AttributeClassifier,
     HashtableSender,
@@ -17,12 +15,6 @@ from ecsuite.eval.icy.channels import parse_channel
 from ecsuite.eval.icy.fast.senders import SupervisedBatch
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.runtime.errors import ConfigError
-
-SIZES = {"vocab_size": 4, "max_len": 6, "hidden_size": 8, "style": "icy"}
-
-
-def discrete_message(ids):
-    return Message(symbols=ids, ends=None, length=torch.full((ids.shape[1],), float(len(ids))))
 
 
 def test_the_hashtable_is_a_model_of_icy():
@@ -36,22 +28,6 @@ def test_the_hashtable_is_a_model_of_icy():
         parse_model("sender", "hashtabel")
     with pytest.raises(ConfigError, match="unknown sender 'knn'"):
         parse_model("sender", "knn")
-
-
-@pytest.mark.parametrize("name", ["gru", "hier:gru", "cnn", "fc1l", "fc2l", "fc2l,form=sum", "fc3l"])
-@pytest.mark.parametrize("style", ["egg", "icy"])
-def test_a_classifier_has_logits_for_each_attribute(name, style):
-    torch.manual_seed(0)
-    receiver = make_receiver(name, vocab_size=4, max_len=6, hidden_size=8, style=style)
-    classifier = AttributeClassifier(receiver, 2, 3)
-    ids = torch.randint(1, 5, (6, 5))
-    logits = classifier(discrete_message(ids))
-    assert logits.shape == (5, 2, 3)
-    states, _ = receiver(discrete_message(ids), torch.float32)
-    assert states.shape == (1, 5, receiver.state_size)
-    torch.testing.assert_close(logits.flatten(1), classifier.answer(states[0]))
-    logits.square().sum().backward()
-    assert all(parameter.grad.abs().max() > 0 for parameter in classifier.parameters())
 
 
 def language(geometry):

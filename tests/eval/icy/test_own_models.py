@@ -37,31 +37,6 @@ def test_an_agent_of_ones_own_is_trained(ecsuite, tmp_path, role, workers):
     assert all(run["reached"] for cell in row["cells"] for run in cell["runs"])
 
 
-@pytest.mark.parametrize(
-    ("code", "message"),
-    [
-        ("def x(:\n", "./own.py:1: invalid syntax"),
-        ("", "./own.py: has no Own; it has no class or function"),
-        (
-            "from ecsuite.agents.senders import Sender\nclass Own(Sender):\n    forward = None\n"
-            "    def __init__(self, *_, **__): 1 / 0\n",
-            "own.py:4: ZeroDiv",
-        ),
-    ],
-)
-def test_a_mistake_in_the_file_is_told_before_the_work(ecsuite, tmp_path, code, message):
-    (tmp_path / "own.py").write_text(code)
-    code, out, err = ecsuite("icy", "--model", "./own.py:Own", *SMALL)
-    assert (code, out) == (2, "") and message in err and err.count("\n") == 1
-    assert not (tmp_path / "runs").exists()
-
-
-def test_options_have_the_names_that_the_class_gives_them(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "own.py").touch()
-    assert parse_agent("sender", "./own.py:Own,hidden=3").section() == {"kind": "./own.py:Own", "hidden": 3}
-
-
 def test_a_changed_file_is_another_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.py").write_text("first = 1\n")

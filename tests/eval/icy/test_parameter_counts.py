@@ -3,7 +3,6 @@
 import pytest
 
 from ecsuite.eval.icy.agents import published_parameters
-from ecsuite.grammars.geometry import Geometry
 
 SENDERS = {
     "FC1L": 5100,
@@ -66,13 +65,3 @@ def test_senders_have_the_published_sizes(name, count):
 @pytest.mark.parametrize(("name", "count"), RECEIVERS.items())
 def test_receivers_have_the_published_sizes(name, count):
     assert published_parameters(name, "receiver") == count
-
-
-def test_other_geometries_are_counted_by_the_same_rules():
-    """HUSendZ:RNN: embeddings of 6 values, two cells with input of zeros, stop, and logits of 3 symbols."""
-    sizes = (Geometry(num_attributes=2, num_values=3, vocab_size=2, word_length=3), 4)
-    cell = 4 * 1 + 4 * 4 + 2 * 4
-    assert published_parameters("husendz:rnn", "sender", *sizes) == 6 * 4 + 2 * cell + 5 + 3 * 5
-    receiver = 3 * 4 + (4 * 4 + 4 * 4 + 2 * 4) + (4 * 6 + 6)
-    never_used = (4 * 3 + 3) + 3 * 4
-    assert published_parameters("rnn", "receiver", *sizes) == receiver + never_used

@@ -9,29 +9,6 @@ PAIR = {"protocol": "end-to-end", "receivers": ("gru",)}
 
 
 @pytest.mark.parametrize(
-    ("settings", "grammars", "num_seeds"),
-    [
-        ({"models": ("lstm",)}, "perm proj rot shufdet hol", 2),
-        ({"models": ("fc1l", "hashtable")}, "perm proj rot shufdet hol", 10),
-        ({"models": ("fc1l", "transformer-2l")}, "perm proj rot shufdet hol", 1),
-        ({"models": ("fc1l",), "role": "receiver"}, "perm proj rot shufdet hol", 1),
-        ({"models": ("lstm",), "protocol": "budget"}, "perm proj rot shufdet hol pairsum", 2),
-        (
-            {"models": ("gru",), "protocol": "budget", "role": "receiver"},
-            "perm proj rot shufdet shuf hol pairsum",
-            1,
-        ),
-        ({"models": ("hashtable",), "role": "receiver"}, "perm proj rot shufdet hol", 10),
-        ({"models": ("gru",), **PAIR}, "concat perm rot shufdet pairsum", 1),
-        ({"protocol": "metrics"}, "concat perm proj rot shufdet hol", 5),
-    ],
-)
-def test_defaults_of_a_protocol(settings, grammars, num_seeds):
-    study = resolve(StudyConfig(**settings))
-    assert (study.grammars, study.seeds) == (tuple(grammars.split()), tuple(range(123, 123 + num_seeds)))
-
-
-@pytest.mark.parametrize(
     ("settings", "message"),
     [
         (PAIR, "hashtable has no weights to train end to end; name another sender"),

@@ -11,8 +11,6 @@ from languages import grid, score_of
 
 from ecsuite.eval.metrics.disentanglement import conflict_count
 
-GRID = grid(4, 4)
-PERFECT = np.add(GRID, [10, 20])
 score = partial(score_of, conflict_count)
 
 

@@ -1,7 +1,6 @@
 """Models that cannot be trained here are refused in one line, before their training begins."""
 
 from ecsuite.eval.models import training
-from ecsuite.files import disk_space
 
 SCORE = "score perm --metrics xferbench,preset=nano --device cpu --workers 1 --cache kept"
 
@@ -12,10 +11,3 @@ def test_too_little_memory(ecsuite, small_files, monkeypatch):
     line = err.splitlines()[-1]
     assert (code, out) == (2, "") and "weights needs at least" in line
     assert line.endswith("2.0 KiB are free: choose a smaller --preset, or fewer processes by --workers")
-
-
-def test_a_full_disk(ecsuite, small_files, monkeypatch):
-    monkeypatch.setattr(disk_space, "free_space", lambda folder: 2048)
-    code, out, err = ecsuite(*SCORE.split())
-    assert (code, out) == (2, "")
-    assert "KiB on the disk for a checkpoint, and 2.0 KiB are free: make room" in err.splitlines()[-1]

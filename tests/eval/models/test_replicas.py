@@ -67,14 +67,3 @@ def test_each_replica_is_trained_independently(clip):
     train(replicas, [0, 1, 2], range(STEPS))
     for seed in range(3):
         assert_same(replicas.replica(seed), trained_alone(seed, clip))
-
-
-@pytest.mark.parametrize("kept", [[1], [0, 2], [2, 0], [0, 1, 2]])
-def test_kept_replicas_continue_unchanged(kept):
-    replicas = Replicas(modules(), lr=0.01, clip=None, device=CPU)
-    train(replicas, [0, 1, 2], range(3))
-    replicas.keep(kept)
-    assert replicas.count == len(kept)
-    train(replicas, kept, range(3, STEPS))
-    for place, seed in enumerate(kept):
-        assert_same(replicas.replica(place), trained_alone(seed))

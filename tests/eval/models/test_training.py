@@ -1,20 +1,13 @@
 """The training loop: checkpoints, requests to stop, divergence, and schedules."""
 
-import itertools
-import json
-from contextlib import nullcontext
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from ecsuite.eval.models import training as module
-from ecsuite.eval.models.training import Callbacks, Checkpoint, Saver, rate_by_share, rate_by_update, train
+from ecsuite.eval.models.training import Callbacks, Checkpoint, rate_by_share, train
 from ecsuite.files.tensor_files import read_tensors, write_tensors
 from ecsuite.jobs.job import Stopped
-from ecsuite.runtime.errors import DivergedError
 
 NUM_UPDATES, NUM_PER_EPOCH = 11, 4
 
@@ -91,71 +84,6 @@ def test_a_killed_training_goes_on_bit_identically(checkpoint, killed_after):
     assert before[:-1] + after == plain_batches and NOTES == []
 
 
-def test_random_numbers_after_a_finished_training_are_those_of_an_uninterrupted_one(checkpoint):
-    trained(checkpoint)
-    uninterrupted = torch.get_rng_state()
-    trained(checkpoint)
-    assert torch.equal(torch.get_rng_state(), uninterrupted)
-
-
-@pytest.mark.parametrize("stops_after", [1, 4, 10, NUM_UPDATES])
-def test_a_training_that_is_asked_to_stop_has_a_checkpoint(tmp_path, stops_after):
-    if stops_after == NUM_UPDATES:  # nothing is left to stop
-        assert torch.equal(trained(stops_after=stops_after), trained())
-        return
-    checkpoint, after = Checkpoint(file=tmp_path / "training.safetensors"), []
-    for each in (checkpoint, None):
-        with pytest.raises(Stopped):
-            trained(each, stops_after=stops_after)
-    assert torch.equal(trained(checkpoint, batches=after), trained())
-    assert len(after) == NUM_UPDATES - stops_after
-
-
-def test_an_older_checkpoint_does_as_well(checkpoint):
-    early = None
-
-    def keep(share):
-        nonlocal early
-        if checkpoint.file.exists() and early is None:
-            early = checkpoint.file.read_bytes()
-
-    with pytest.raises(Killed):
-        trained(checkpoint, killed_after=8, report=keep)
-    checkpoint.file.write_bytes(early)
-    assert torch.equal(trained(checkpoint), trained())
-
-
-def test_progress_is_reported_after_every_update():
-    shares = []
-    trained(report=shares.append)
-    assert shares == pytest.approx([(update + 1) / NUM_UPDATES for update in range(NUM_UPDATES)])
-
-
-DAMAGES = {
-    "its checksum does not match its content": lambda data: data[:-1] + bytes([data[-1] ^ 1]),
-    "cut": lambda data: data[: len(data) // 2],
-    "empty": lambda data: b"",
-    "without tensors": lambda data: b"\x02\0\0\0\0\0\0\0{}",
-}
-
-
-@pytest.mark.parametrize("damage", [*DAMAGES, "another key", "another lr"])
-def test_a_checkpoint_that_cannot_be_used_is_noted(checkpoint, damage):
-    with pytest.raises(Stopped):
-        trained(checkpoint, stops_after=5)
-    after, lr = [], 0.02 if damage == "another lr" else 0.03
-    if damage in DAMAGES:
-        checkpoint.file.write_bytes(DAMAGES[damage](checkpoint.file.read_bytes()))
-    elif damage == "another key":
-        checkpoint = replace(checkpoint, key="other")
-    assert torch.equal(trained(checkpoint, batches=after, lr=lr), trained(lr=lr))
-    assert len(after) == NUM_UPDATES
-    (note,) = NOTES
-    assert "not a usable checkpoint (" in note and note.endswith("); the training starts again")
-    assert "another" not in damage or "(it belongs to another training)" in note
-    assert "checksum" not in damage or damage in note
-
-
 def without(*names):
     return lambda tensors, values: [each.pop(name, None) for name in names for each in (tensors, values)]
 
@@ -188,77 +116,3 @@ def test_a_checkpoint_with_another_content_is_noted(checkpoint, reason):
     assert len(after) == NUM_UPDATES
     (note,) = NOTES
     assert f"not a usable checkpoint ({reason.strip()}); the training starts again" in note
-
-
-def test_large_states_are_saved_less_often(tmp_path, monkeypatch):
-    """Saving takes at most three hundredths of the time; here it takes 6 seconds."""
-    now = 0.0
-    monkeypatch.setattr(module.time, "monotonic", lambda: now)
-
-    def slow_write(*_):
-        nonlocal now
-        now += 6
-
-    monkeypatch.setattr(module, "write_tensors", slow_write)
-    weight = nn.Parameter(torch.zeros(2))
-    saver = Saver(Checkpoint(file=tmp_path / "x"), {}, [weight], torch.optim.AdamW([weight]))
-    due = []
-    while len(due) < 3:
-        now += 1
-        if saver.is_due:
-            due.append(now)
-            saver.save(module.Position())
-    assert due == [60, 266, 472]
-
-
-@pytest.mark.parametrize(
-    ("bad_update", "lr", "message"),
-    [
-        (1, 0.1, "the loss is nan at update 1, after 0% of the training"),
-        (3, 0.1, "the loss is nan at update 3, after 67% of the training"),
-        (None, 1e39, "the weights are not finite after the last update"),
-        (2, 0.1, None),  # the loss is checked at the first and the last update
-    ],
-)
-def test_divergence(bad_update, lr, message):
-    weight, numbers = nn.Parameter(torch.ones(2)), itertools.count(1)
-
-    def loss_of(_):
-        is_bad = next(numbers) == bad_update
-        return weight.sum() * 0 + torch.nan if is_bad else weight.sum()
-
-    expected = nullcontext() if message is None else pytest.raises(DivergedError, match=f"^{message}$")
-    options = {"total": 3, "lr": lr, "schedule": lambda update: float(update == 2), "generators": []}
-    with expected:
-        train([weight], lambda: [0], lambda _: [torch.zeros(())], loss_of, weight_decay=0.0, **options)
-
-
-def test_a_checkpoint_is_one_file_without_code(checkpoint):
-    with pytest.raises(Stopped):
-        trained(checkpoint, stops_after=2)
-    assert [file.name for file in checkpoint.file.parent.iterdir()] == ["training.safetensors"]
-    data = checkpoint.file.read_bytes()
-    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-    names = {name.partition(".")[0] for name in header}
-    assert names == {"__metadata__", "parameter", "optimizer", "before_epoch", "now"}
-
-
-@pytest.mark.parametrize(
-    ("num_updates", "warmup", "wanted"),
-    [
-        (4, 0, [1, 0.75, 0.5, 0.25]),
-        (6, 2, [0.5, 1, 1, 0.75, 0.5, 0.25]),
-        (1, 0, [1]),
-        # More warm-up updates than updates.
-        (2, 4, [0.25, 0.5]),
-    ],
-)
-def test_the_learning_rate_by_update(num_updates, warmup, wanted):
-    assert [rate_by_update(update, num_updates, warmup) for update in range(num_updates)] == wanted
-
-
-def test_the_learning_rate_by_share():
-    assert [rate_by_share(done, 0.0) for done in (0.0, 0.25, 1.0, 1.1)] == [1.0, 0.75, 0.0, 0.0]
-    assert [rate_by_share(done, 0.2) for done in (0.0, 0.1, 0.2, 0.6, 1.0)] == pytest.approx(
-        [0.01, 0.51, 1.0, 0.5, 0.0]
-    )

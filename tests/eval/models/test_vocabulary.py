@@ -1,18 +1,16 @@
 """Sub-word vocabularies trained here, and those of the families of published tokenizers."""
 
-from itertools import chain
 from types import SimpleNamespace
 
 import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from ecsuite.eval.models.vocabulary import published_subwords, train_subwords
+from ecsuite.eval.models.vocabulary import published_subwords
 from ecsuite.runtime.errors import ConfigError
 
 transformers = pytest.importorskip("transformers")
 
 TEXTS = ["the cat sat on a mat", "a cat and a dog", "القطة على السجادة", "猫在垫子上", "cats 😀 mats"]
-SENTENCE = ("a", "cat", "sat", "القطة", "猫在垫子上", "😀", "mat")
 
 
 def word_piece():
@@ -71,49 +69,6 @@ def byte_level():
     return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>")
 
 
-FAMILIES = [word_piece, sentence_piece, prepending, byte_level]
-
-
-def test_trained_subwords_encode_every_text():
-    sub_words = train_subwords(["the cat sat"], 300)
-    for text in ("cat", "猫在垫子上", "القطة", "😀 é"):
-        (encoding,) = sub_words.texts([text])
-        assert sub_words.tokenizer.decode(encoding.ids) == text
-
-
-def test_special_symbols_come_after_the_trained_subwords():
-    sub_words = train_subwords(["the cat sat"], 300)
-    num_subwords = sub_words.tokenizer.get_vocab_size()
-    special = {*sub_words.first, *sub_words.between, sub_words.mask, sub_words.padding}
-    assert special == set(range(num_subwords, num_subwords + 4))
-    assert sub_words.size == num_subwords + 4
-    assert sub_words.last == sub_words.between
-
-
-def test_offsets_are_characters():
-    sub_words = train_subwords([], 256)  # bytes
-    (encoding,) = sub_words.texts(["é😀猫"])
-    assert encoding.offsets == [(0, 1)] * 2 + [(1, 2)] * 4 + [(2, 3)] * 3
-
-
-@pytest.mark.parametrize("family", [*FAMILIES, None])
-def test_words_are_encoded_as_inside_a_text(family):
-    sub_words = train_subwords(TEXTS, 300) if family is None else published_subwords(family())
-    (words,) = sub_words.words([SENTENCE])
-    assert len(words) == len(SENTENCE) and all(words)
-    (text,) = sub_words.texts([f"a {' '.join(SENTENCE)}"])
-    (start,) = sub_words.texts(["a"])
-    assert text.ids == [*start.ids, *chain.from_iterable(words)]
-
-
-def test_words_of_several_sentences_are_separate():
-    sub_words = train_subwords(TEXTS, 300)
-    sentences = [["a", "cat"], [], ["cat"]]
-    found = sub_words.words(iter(sentences))
-    assert [len(sentence) for sentence in found] == [2, 0, 1]
-    assert found[0][1] == found[2][0]
-
-
 def test_a_word_without_subwords_is_unknown():
     tokenizer = word_piece()
     joiner = "\u200d"  # removed by the normalizer
@@ -137,24 +92,6 @@ def test_special_symbols_of_published_tokenizers(family, first, between, last):
     assert [*first, *one, *last] == tokenizer("a cat").input_ids
     assert [*first, *one, *between, *other, *last] == tokenizer("a cat", "the mat").input_ids
     assert sub_words.size == len(tokenizer)
-
-
-@pytest.mark.parametrize(
-    ("family", "padding", "mask", "unknown"),
-    [(sentence_piece, 1, 4, 3), (byte_level, 0, 0, 0), (prepending, 0, 0, 0)],
-)
-def test_missing_special_symbols_have_substitutes(family, padding, mask, unknown):
-    sub_words = published_subwords(family())
-    assert (sub_words.padding, sub_words.mask, sub_words.unknown) == (padding, mask, unknown)
-
-
-def test_no_truncation_or_padding_and_the_given_tokenizer_is_unchanged():
-    tokenizer = word_piece()
-    tokenizer.backend_tokenizer.enable_truncation(3)
-    tokenizer.backend_tokenizer.enable_padding(length=40)
-    (encoding,) = published_subwords(tokenizer).texts(["cat cat cat cat cat"])
-    assert len(encoding.ids) == 5
-    assert tokenizer.backend_tokenizer.truncation["max_length"] == 3
 
 
 def test_a_slow_tokenizer_is_refused():

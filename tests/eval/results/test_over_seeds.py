@@ -53,18 +53,6 @@ def test_runs_of_one_game_count_the_seeds_that_formed_a_protocol(tmp_path, monke
     assert points[0].single == [0.3, 0.9, 0.95]
 
 
-def test_noise_within_corpora_alone_leaves_no_spread_of_trainings(tmp_path):
-    sources = Results.read([run(tmp_path / str(seed), seed, 0.5 + seed / 1e3, 0.3) for seed in (1, 2)])
-    assert over_seeds(sources)[0][2].between_sd == 0
-
-
-def test_scores_without_intervals_have_one_spread(tmp_path):
-    [(_, _, found)] = over_seeds(
-        Results.read([run(tmp_path / str(seed), seed, float(seed)) for seed in (1, 2)])
-    )
-    assert found.within_sd is None and found.between_sd is None and found.sd == pytest.approx(0.5**0.5)
-
-
 @pytest.mark.slow
 def test_the_parts_of_the_spread_are_found_in_simulation(tmp_path):
     """400 seeds whose trainings vary by .3 and whose corpora add .4."""
@@ -72,10 +60,6 @@ def test_the_parts_of_the_spread_are_found_in_simulation(tmp_path):
     values = 0.3 * rng.normal(size=400) + 0.4 * rng.normal(size=400)
     paths = [run(tmp_path / str(seed), seed, float(value), 0.4 * 1.96) for seed, value in enumerate(values)]
     assert over_seeds(Results.read(paths))[0][2].between_sd == pytest.approx(0.3, abs=0.06)
-
-
-def test_games_with_other_settings_are_not_one(tmp_path):
-    assert not is_one_game(Results.read([run(tmp_path / "a", 1, 0.1), run(tmp_path / "b", 2, 0.1, lr=3)]))
 
 
 def test_the_command_shows_means_of_one_game(tmp_path, ecsuite, monkeypatch):

@@ -11,10 +11,3 @@ def test_the_inventory_and_cut_messages_are_shown():
     lines = [line.split() for line in score_corpus(corpus, ["morphemes"]).full(160).splitlines()]
     assert ["5", "attribute0=5", "0.650", "6"] in lines
     assert ["[0:", "attribute0=0]", "[10:", "attribute1=0]", "attribute0=0", "attribute1=0"] in lines
-
-
-def test_without_morphemes_messages_are_shown_whole():
-    corpus = Corpus([[a * 7 + b] for a, b in MEANINGS], meanings=MEANINGS)
-    shown = score_corpus(corpus, ["morphemes"]).full()
-    assert "Morphemes by weight" not in shown
-    assert "Messages cut into morphemes" in shown

@@ -4,14 +4,13 @@ import json
 
 import numpy as np
 import pytest
-from figure_texts import assert_readable, texts
+from figure_texts import assert_readable
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.views.figures import language_page
-from ecsuite.eval.views.figures.canvas import ink_on
 from ecsuite.eval.views.figures.language_page import draw_language
 from ecsuite.eval.views.figures.tiles import shape_and_colour
-from ecsuite.eval.views.language import SYMBOL_COLOURS, LanguageView
+from ecsuite.eval.views.language import LanguageView
 from ecsuite.runtime.ragged import Ragged
 
 
@@ -58,32 +57,6 @@ def run(tmp_path):
     ]
     (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return tmp_path
-
-
-def test_a_page_has_title_grid_curve_and_lists(figures, run):
-    draw_language(LanguageView(shapes()), "mine", ["accuracy 90%"], run, "page.svg")
-    shown, _ = texts(figures[0])
-    for text in (
-        "mine",
-        "accuracy 90%",
-        "Messages by color (rows) and shape (columns)",
-        "Learning curve",
-        "step of training",
-        "Most used messages",
-        "shape=star (100 %), color=red (100 %)",
-        "Most used symbols, by place",
-    ):
-        assert text in shown
-    assert shown.count("1") == 3 + 3 + 1, "in the grid, the messages and the symbols"
-
-
-def test_colours_follow_the_ids_of_symbols():
-    assert LanguageView(Corpus([[3], [1]])).colours == {1: SYMBOL_COLOURS[0], 3: SYMBOL_COLOURS[2]}
-    number = len(SYMBOL_COLOURS)
-    many = LanguageView(Corpus([[symbol, 99] for symbol in range(1, number + 5)] * 2)).colours
-    assert len(many) == number and 99 in many, "the most used ones"
-    assert len(LanguageView(Corpus([[0, 700]])).colours) == 2
-    assert ink_on("#F0E442") == "black" and ink_on("#0072B2") == "white"
 
 
 def test_objects_are_drawn_where_their_shape_is_known():

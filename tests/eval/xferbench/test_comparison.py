@@ -1,8 +1,6 @@
 """A comparison as tables of 80 columns, as notes and as JSON."""
 
 import functools
-import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +8,8 @@ from compared_sources import FULL, MINI, paper_results, source
 from rich.console import Console
 
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
-from ecsuite.eval.results.samples import UNSIGNED
 from ecsuite.eval.xferbench import comparison_report
 from ecsuite.eval.xferbench.comparison import NO_PRETRAIN, RUN_DEVIATION, compare
-from ecsuite.runtime.errors import ConfigError
 
 LONG = "much longer name than a column has room for"
 GAPS = {
@@ -50,20 +46,6 @@ def printed(*tables):
 
 def row(text, name):
     return next(line.split() for line in text.splitlines() if line.startswith(name))
-
-
-def test_a_note_says_which_corpora_are_read_more_often():
-    few, many, nothing = (
-        replace(of_gaps(name, GAPS[name], num_seeds=3, noise=0.002), passes=passes)
-        for name, passes in (("words", 20.0), ("like_nothing", 1.0), ("nothing", 1.0))
-    )
-    found = compare([few, many, nothing])
-    [note] = [note for note in found.notes if "passes" in note]
-    assert note.startswith(
-        "Unknown: passes per epoch differ: words 20, nothing 1, like_nothing 1; compare corpora with"
-    )
-    assert found.num_comparisons == 1 and not any("Holm" in note for note in found.notes)
-    assert not any("passes" in note for note in compare([many, nothing]).notes)
 
 
 def test_the_table_of_scores():
@@ -104,47 +86,8 @@ def test_with_long_names_of_targets_the_table_goes_on_below():
     assert text.count("-1.500") == 8 and len([line for line in text.splitlines() if "source" in line]) == 2
 
 
-def test_without_a_baseline_each_is_compared_with_each():
-    comparison = compare(sources()[:3])
-    assert comparison.baseline is None
-    pairs = [(each.source, each.baseline) for each in comparison.differences]
-    assert pairs == [("words", "like_nothing"), ("words", LONG), ("like_nothing", LONG)]
-    text = printed(*comparison_report.tables(comparison))
-    assert "difference" not in text.split("All pairs")[0]
-    assert row(text.split("All pairs")[1], "words")[-3:] == ["better", "(these", "<.001"]
-
-
 def test_the_order_of_sources_does_not_matter():
     assert compare(sources()).to_json() == compare(sources()[::-1]).to_json()
-
-
-def test_notes_of_one_seed():
-    assert comparison_report.report(compare(sources())).notes == (
-        "95 % CI: paired BCa bootstrap over 10 languages, level 98.3% to correct for the small number.",
-        "One seed each: the noise between seeds is unknown; conclusions apply to these runs only.",
-        "p: paired t test over languages or t test of seed noise, the larger, with Holm's correction for 3 "
-        "comparisons; better or worse: below .05.",
-        "Mini ranks classes of corpora; for games: mini-3m, danish (39 PFLOP, GPU).",
-        "No published scores: they apply to preset full with protocol published-2024 only.",
-    )
-
-
-def test_notes_of_several_seeds_and_few_languages():
-    few = [of_gaps(name, gaps[:4], num_seeds=2, noise=0.01) for name, gaps in GAPS.items()]
-    assert compare(few).notes[:2] == [
-        "No intervals: 4 targets, an interval needs at least 5.",
-        "Seeds: standard deviation 0.0071 of a score (pooled over 4 sources); better or worse: difference of "
-        "more than 2.8 standard errors.",
-    ]
-
-
-def test_one_source_is_shown_alone():
-    comparison = compare([of_gaps("words", GAPS["words"])])
-    assert comparison.differences == ()
-    assert comparison.normalised_reason == "normalisation needs at least two sources"
-    assert comparison.notes[0] == "One source only: no comparison."
-    assert row(printed(*comparison_report.tables(comparison)), "words") == ["words", "6.032", "1"]
-    assert compare([of_gaps("nothing", GAPS["nothing"])]).differences == ()
 
 
 def test_the_full_preset_with_one_seed_takes_the_published_deviation():
@@ -163,48 +106,6 @@ def test_the_published_baseline():
     assert found.mean == pytest.approx(-0.04)
     assert "no pretrain (published): the mean of three runs, treated as one run." in comparison.notes
     assert comparison.to_json()["anchors"]["no pretrain"] == 6.072
-
-
-@pytest.mark.parametrize(
-    ("results", "baseline", "message"),
-    [
-        ([], None, "expected at least one XferBench result, got none"),
-        (
-            [of_gaps("a", [0.0]), of_gaps("b", [0.0], FULL)],
-            None,
-            "b cannot be compared with a: preset full, not ",
-        ),
-        (
-            sources(),
-            "published",
-            "--baseline published: they apply to preset full with protocol published-2024 only",
-        ),
-        (
-            sources(UNSIGNED),
-            "published",
-            "--baseline published: the protocol of unsigned results is unknown",
-        ),
-        ([of_gaps("fewer", np.zeros(8), FULL)], "published", "fewer: no score for ro, ur, which no pretrain"),
-    ],
-)
-def test_what_cannot_be_compared(results, baseline, message):
-    with pytest.raises(ConfigError) as error:
-        compare(results, baseline)
-    assert str(error.value).startswith(message)
-
-
-def test_json_has_all_of_it():
-    data = json.loads(json.dumps(compare(sources(num_seeds=2, noise=0.002)).to_json(), allow_nan=False))
-    assert " ".join(data) == (
-        "signature targets baseline sources differences seed_noise normalised_reason writing_systems anchors "
-        "correction bootstrap notes"
-    )
-    words = data["sources"][0]
-    assert (words["name"], words["seeds"]) == ("words", [0, 1])
-    assert words["seed_scores"] == pytest.approx([6.0311, 6.0331])
-    assert words["by_target"]["da"] == pytest.approx(5.868)
-    assert set(words["normalised"]) == {"name", "mean", "ci95", "paper", "program"}
-    assert (data["baseline"], data["anchors"]) == ("nothing", {})
 
 
 def test_the_paper_compares_as_it_says():

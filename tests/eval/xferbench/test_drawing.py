@@ -46,12 +46,6 @@ def test_published_scores_are_drawn_where_they_hold(figure):
     assert len([name for name in shown if name.endswith("(published)")]) == len(PUBLISHED_SCORES)
 
 
-def test_they_are_not_drawn_elsewhere(figure):
-    other = FULL.replace("published-2024", "strict")
-    shown, _ = texts(figure(compare([of_level("words", 2.0, other), of_level("nothing", 2.1, other)])))
-    assert not any("published" in name for name in shown)
-
-
 @pytest.mark.slow
 def test_rows_are_named_the_best_above(figure):
     drawn = figure(PAPER)
@@ -60,15 +54,6 @@ def test_rows_are_named_the_best_above(figure):
     ours = [name for name in names if "published" not in name]
     assert (ours[0], ours[-1], len(ours)) == ("Chinese", "Random", 17)
     assert drawn.axes[0].get_ylim()[0] > drawn.axes[0].get_ylim()[1]
-
-
-def test_without_a_baseline_there_is_one_panel(figure):
-    assert len(figure(compare([of_level("words", 2.0), of_level("more", 2.1)])).axes) == 1
-
-
-def test_one_source_and_few_languages(figure):
-    drawn = figure(compare([source("words", [4.0])]))
-    assert len(drawn.axes) == 1 and not drawn.legends
 
 
 @pytest.mark.slow

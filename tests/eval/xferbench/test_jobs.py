@@ -3,7 +3,7 @@
 import hashlib
 import itertools
 import math
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,17 +15,13 @@ from ecsuite.eval.models.data import stretches
 from ecsuite.eval.models.training import Machine
 from ecsuite.eval.xferbench.jobs import plan, pretrain, tune_and_test
 from ecsuite.eval.xferbench.presets import (
-    DANISH,
     FULL,
     NANO,
-    TextSizes,
     XferBenchPretraining,
     XferBenchTuning,
 )
-from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context, Result, Stopped
-from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
 
 MACHINE = Machine(device="cpu", precision="fp32", num_threads=1)
@@ -108,12 +104,6 @@ def test_pretraining_on_a_languages_own_kind_helps(pretrained, score):
     assert helped < alone - 0.1
 
 
-def test_pretraining_starts_from_the_weights_of_no_pretraining(corpus, pretrained):
-    still, nothing = (load(pretrained(source, lr=0.0).arrays.read_bytes()) for source in (corpus, None))
-    assert still.keys() == nothing.keys() and "embedding.weight" not in still
-    assert all(torch.equal(still[name], nothing[name]) for name in still)
-
-
 @pytest.mark.slow
 def test_dropout_is_a_function_of_the_seed(corpus, pretrained):
     state, threads = torch.get_rng_state(), torch.get_num_threads()
@@ -134,65 +124,6 @@ def test_a_pretraining_that_was_stopped_goes_on(corpus, pretrained, tmp_path):
     resumed = pretrained(corpus, lambda: next(calls) < 9, scratch, dropout=0.1)
     assert next(calls) == 9 + 16 - 9
     assert resumed.arrays.read_bytes() == pretrained(corpus, dropout=0.1).arrays.read_bytes()
-
-
-def digests(study):
-    """By kind of job, the digests of its jobs."""
-    kinds = {"pretrain": [], "tokenise": [], "tune_and_test": []}
-    for job in plan(study).values():
-        for each in (job, *job.after):
-            kinds[each.function.function.__name__].append(each.digest)
-    return {kind: set(found) for kind, found in kinds.items()}
-
-
-OTHERS = {
-    "num_layers": 1, "width": 64, "num_heads": 1, "dropout": 0.3, "context": 8, "batch": 3, "vocab_size": 290,
-    "pretrain_vocabulary": "whole", "pretrain_tokens": 99, "pretrain_epochs": 9, "lr": 9.0, "bpe_bytes": 9,
-    "tune_tokens": 99, "test_tokens": 99, "tune_epochs": 9, "tune_lr": 9.0, "name": "other", "about": "other",
-    "languages": ("da",), "num_embedded": 9, "reference": {"a": 1.0},
-}  # fmt: skip
-"""Another value of each field of a preset but its precision, which a study resolves."""
-
-
-@pytest.mark.parametrize("field", OTHERS)
-def test_a_key_holds_what_a_job_reads_and_nothing_else(study_of, field):
-    """The key of pretraining held everything of a preset: whoever tuned otherwise pretrained again."""
-    one, other = digests(study_of()), digests(study_of(preset=replace(NANO, **{field: OTHERS[field]})))
-    reads = {
-        "pretrain": {each.name for each in fields(XferBenchPretraining)},
-        "tokenise": {each.name for each in fields(TextSizes)},
-    }
-    for kind, names in reads.items():
-        assert (one[kind] == other[kind]) == (field not in names)
-    read_by_any = set.union(*reads.values(), {each.name for each in fields(XferBenchTuning)})
-    assert (one["tune_and_test"] == other["tune_and_test"]) == (field not in read_by_any)
-
-
-def test_every_field_of_a_preset_is_varied():
-    assert OTHERS.keys() == {each.name for each in fields(NANO)} - {"precision", "is_reduced"}
-
-
-def test_danish_and_full_share_their_pretraining(study_of, tmp_path):
-    texts = [TextFile(name, tmp_path / f"{name}.txt") for name in ("da", "fi")]
-    for text in texts:
-        text.path.write_text(f"a text in {text.name}")
-    danish = digests(study_of(preset=DANISH, texts=texts[:1]))
-    full = digests(study_of(preset=FULL, texts=texts))
-    assert danish["pretrain"] == full["pretrain"]
-    assert danish["tokenise"] < full["tokenise"] and danish["tune_and_test"] < full["tune_and_test"]
-
-
-def test_keys_hold_seed_protocol_device_and_precision(study_of):
-    study = study_of()
-    one = digests(study)
-    changes = {"device": "cuda"}, {"precision": "bf16"}, {"num_threads": 2}
-    machines = [replace(study.machine, **change) for change in changes]
-    for other in (study_of(seeds=[1]), *(replace(study, machine=machine) for machine in machines)):
-        found = digests(other)
-        assert not found["pretrain"] & one["pretrain"] and not found["tune_and_test"] & one["tune_and_test"]
-        assert found["tokenise"] == one["tokenise"]  # shared by all seeds and machines
-    found = digests(study_of(protocol="published-2024"))
-    assert not any(found[kind] & one[kind] for kind in one)
 
 
 def test_models_of_the_papers_size_have_a_fixed_number_of_threads(study_of, texts):
@@ -227,12 +158,3 @@ def test_tiny_jobs_have_the_figures_of_their_version(study_of, texts, tmp_path, 
     found = (hashlib.sha256(data).hexdigest()[:16], sum_of_squares, results[tuning].value["cross_entropy"])
     assert found[0] == digest
     assert found[1:] == (pytest.approx(squares, rel=1e-5), pytest.approx(nats, rel=1e-4))
-
-
-def test_a_text_that_changes_before_it_is_tokenised_is_not_kept_as_the_former(study_of, tmp_path):
-    file = tmp_path / "da.txt"
-    file.write_text("a text\n")
-    jobs = plan(study_of(texts=[TextFile("da", file)]))
-    file.write_text("another text\n")
-    with pytest.raises(ConfigError, match="has changed during the run"):
-        Runner(folder=tmp_path / "kept").run([jobs[0, "da"].inputs["tokens"]])

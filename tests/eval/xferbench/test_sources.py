@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from ecsuite.eval.xferbench.presets import NANO, SOURCES
@@ -26,26 +25,6 @@ def test_sizes(name, text):
         return
     assert NANO.pretrain_tokens <= len(corpus.messages.values) < NANO.pretrain_tokens + 300
     assert corpus.messages.values.max() < NANO.vocab_size
-
-
-def test_parentheses_open_as_in_the_program_by_its_protocols():
-    for protocol, probability in {"strict": 0.4, "published-2024": 0.5}.items():
-        corpus = SOURCES.load("paren_synth")(replace(REQUEST, protocol=protocol))
-        assert corpus.metadata["open_probability"] == probability
-
-
-def test_seeds_draw_and_texts_do_not(text):
-    def values(name, seed):
-        return SOURCES.load(name)(replace(REQUEST, seed=seed, text=text)).messages.values
-
-    assert not np.array_equal(values("random", 0), values("random", 1))
-    assert np.array_equal(values("human", 0), values("human", 1))
-
-
-@pytest.mark.parametrize("name", ["human", "paren_real"])
-def test_no_text(name):
-    with pytest.raises(ValueError, match=f"{name} needs a text: give --text FILE"):
-        SOURCES.load(name)(REQUEST)
 
 
 def test_an_empty_text(tmp_path):

@@ -13,14 +13,6 @@ def of(name, *values):
     return source(name, values, targets=("da", "kk"))
 
 
-def test_names_of_languages():
-    for name in ("fr", "French", "FR", "French text", "wiki-fr", "human_fr"):
-        assert script_of(name) == "Latin"
-    assert script_of("Mandarin") == "Chinese"
-    for name in ("Random", "No pretrain", "Disc, large", "artificial-1", "id_badges", "text", ""):
-        assert script_of(name) is None
-
-
 def test_all_targets_and_the_papers_sources_are_known():
     assert set(XFERBENCH_TARGETS) <= SCRIPTS.keys()
     assert sum(script_of(result.name) is not None for result in paper_results()) == 7
@@ -50,11 +42,6 @@ def test_a_matrix_by_hand():
     assert (found.sources, found.targets) == (("Cyrillic", "Latin"), ("Cyrillic", "Latin"))
     assert found.values == ((pytest.approx(1), pytest.approx(0)), (pytest.approx(-0.5), pytest.approx(0)))
     assert found.num_pairs == ((1, 1), (2, 2))
-
-
-def test_sources_that_are_no_human_language_do_not_count():
-    human = [of("fr", 1.0, 1.0), of("ru", 2.0, 3.0), of("es", 3.0, 2.0)]
-    assert by_script([of("random", 50.0, 7.0), *human]) == by_script(human)
 
 
 def test_where_a_matrix_says_nothing():

@@ -4,16 +4,13 @@ from dataclasses import replace
 
 import pytest
 import torch
-from safetensors import safe_open
 from safetensors.torch import load_file
-from tokenizers import Tokenizer
 from xtreme_data import find_text
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.models.backbones import BACKBONES, PublishedBackbone
 from ecsuite.eval.models.training import Machine
 from ecsuite.eval.xtreme.jobs import Architecture, plan, pretrain, train_on_text
-from ecsuite.eval.xtreme.presets import PRESETS, PROTOCOLS
+from ecsuite.eval.xtreme.presets import PROTOCOLS
 from ecsuite.eval.xtreme.report import Xtreme
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context, Job, Result, Stopped, everything
@@ -91,33 +88,6 @@ def with_text(run, tiny_preset, write_data):
     return with_text
 
 
-@KINDS
-def test_backbones_have_the_same_initial_weights_and_differ_after_pretraining(pretrained, tiny, kind):
-    names = ("random init", "corpus", "shuffled corpus", "parentheses")
-    found = {name: pretrained(name, kind) for name in names}
-    initial = BACKBONES[kind](tiny, torch.Generator().manual_seed(0))
-    assert same(found["random init"][1], dict(initial.without_embedding()))
-    for place, name in enumerate(names):
-        assert not any(same(found[name][1], found[other][1]) for other in names[:place])
-    result, weights = found["corpus"]
-    assert result.value["parameters"] == sum(weight.numel() for weight in weights.values())
-    assert result.value["repeats"] == pytest.approx((480 + 1) / 120)
-    assert found["random init"][0].value["repeats"] == 0
-
-
-@KINDS
-def test_a_job_is_a_pure_function(pretrained, tiny, kind):
-    """Dropout depends on the seed, and the global random state is unchanged."""
-    sizes = replace(tiny, dropout=0.2)
-    before, threads = torch.random.get_rng_state(), torch.get_num_threads()
-    first = pretrained("corpus", kind, sizes=sizes)[1]
-    assert torch.equal(torch.random.get_rng_state(), before) and torch.get_num_threads() == threads
-    torch.manual_seed(77)
-    assert same(pretrained("corpus", kind, sizes=sizes)[1], first)
-    assert not same(pretrained("corpus", kind, sizes=sizes, seed=1)[1], first)
-    assert not same(pretrained("corpus", kind)[1], first)
-
-
 @pytest.mark.slow
 @KINDS
 def test_a_job_that_was_stopped_goes_on(pretrained, with_text, tiny, tmp_path, kind):
@@ -155,23 +125,6 @@ def test_text_trains_the_backbone_if_the_protocol_says_so(pretrained, with_text,
     assert direct.std().item() == pytest.approx(0.02, rel=0.1)
 
 
-def test_a_vocabulary_contains_words_of_its_languages(pretrained, with_text, tiny_preset):
-    result, weights = with_text(pretrained()[0], ("en", "ru"), "direct")
-    with safe_open(result.arrays, framework="pt") as opened:
-        tokenizer = Tokenizer.from_str(opened.metadata()["tokenizer"])
-    num_symbols = tokenizer.get_vocab_size() + 4
-    assert len(weights["embedding"]) == num_symbols <= tiny_preset.vocabulary.size + 4
-    # A word of each language is one sub-word.
-    assert all(len(tokenizer.encode(word).ids) == 1 for word in ("enla", "rula"))
-
-
-def test_each_language_has_the_same_amount_of_text(pretrained, with_text):
-    repeats = with_text(pretrained()[0], ("en", "de"), "adapt")[0].value["repeats"]
-    # English has two training splits of 12 lines each; German has one.
-    assert repeats["de"] == pytest.approx(2 * repeats["en"], rel=0.2)
-    assert repeats["de"] > 1
-
-
 def missing(folder, study):
     """How many jobs of each function would run."""
     names = [stage(job) for job in Runner(folder=folder).plan(plan(study).values()).missing]
@@ -191,61 +144,9 @@ def kept(ask, shelf):
     return shelf
 
 
-@pytest.mark.parametrize(
-    ("others", "computed"),
-    [
-        ({}, (0, 0, 0, 0)),
-        # An additional task needs its own fine-tuning only, or none.
-        ({"tasks": ("udpos", "panx")}, (0, 0, 4, 0)),
-        ({"tasks": ("udpos", "bucc2018")}, (0, 0, 0, 4)),
-        ({"seeds": (1,)}, (4, 4, 4, 0)),
-        ({"body": "encoder"}, (4, 4, 4, 0)),
-        ({"protocol": "direct"}, (0, 4, 4, 0)),
-        # Two vocabularies per backbone instead of one.
-        ({"protocol": "monotrans"}, (0, 8, 4, 0)),
-        ({"protocol": "in-language"}, (0, 4, 4, 0)),
-        ({"languages": ("ru",)}, (0, 4, 4, 0)),
-        # Random init and parentheses do not depend on the corpus.
-        ({"corpus": Corpus(messages=Ragged.from_rows([[1, 2, 3]] * 9))}, (2, 2, 2, 0)),
-    ],
-)
-def test_a_changed_study_runs_the_affected_jobs(kept, ask, others, computed):
-    assert missing(kept, ask(**others)) == computed
-
-
-@pytest.mark.parametrize(
-    ("change", "computed"),
-    [
-        (lambda preset: replace(preset, pretraining=replace(preset.pretraining, lr=0.2)), (3, 3, 3, 0)),
-        (lambda preset: replace(preset, vocabulary=replace(preset.vocabulary, size=270)), (0, 4, 4, 0)),
-        (lambda preset: replace(preset, text=replace(preset.text, lr=0.2)), (0, 4, 4, 0)),
-        (lambda preset: replace(preset, embedding_lr=0.2), (0, 0, 0, 0)),
-        (lambda preset: replace(preset, max_test=11), (0, 0, 4, 0)),
-        (lambda preset: replace(preset, about="other", num_seeds=1), (0, 0, 0, 0)),
-    ],
-)
-def test_a_job_is_only_given_what_it_reads(kept, ask, preset, monkeypatch, change, computed):
-    monkeypatch.setitem(PRESETS, "nano", change(preset))
-    assert missing(kept, ask()) == computed
-
-
 def rewrite(file, old, new):
     assert old in file.read_text()
     file.write_text(file.read_text().replace(old, new))
-
-
-@pytest.mark.parametrize(
-    ("file", "old", "new", "computed"),
-    [
-        ("udpos/test-de.tsv", "\tDET", "\tADJ", (0, 0, 4, 0)),
-        # Its words are training text, too.
-        ("udpos/train-en.tsv", "enla", "enlo", (0, 4, 4, 0)),
-        ("panx/test-de.tsv", "B-PER", "O", (0, 0, 0, 0)),
-    ],
-)
-def test_changed_data_run_the_jobs_that_read_them(kept, ask, tmp_path, file, old, new, computed):
-    rewrite(tmp_path / "data" / file, old, new)
-    assert missing(kept, ask()) == computed
 
 
 @pytest.mark.slow
@@ -269,12 +170,6 @@ def test_without_training_on_text_the_vocabulary_depends_on_the_texts(ask, tmp_p
     assert not keys[0] & keys[1]
 
 
-def test_the_dev_set_of_bucc_is_part_of_the_key(ask, tmp_path):
-    before = set(plan(ask(tasks=("bucc2018",))).values())
-    rewrite(tmp_path / "data/bucc2018/de-en.dev.gold", "s0\tt0\n", "")
-    assert not before & set(plan(ask(tasks=("bucc2018",))).values())
-
-
 @pytest.mark.slow
 def test_deleted_weights_are_made_again_only_if_something_needs_them(ask, tmp_path):
     folder = tmp_path / "kept"
@@ -295,19 +190,6 @@ def test_deleted_weights_are_made_again_only_if_something_needs_them(ask, tmp_pa
 def replace_version(job):
     """The job with another seed of its head, so that it is not kept, and reads the same weights."""
     return Job(job.function, **{**job.inputs, "seed": 77})
-
-
-def test_a_changed_model_in_the_same_folder(ask, tiny_bert, tmp_path):
-    given = {"corpus": None, "model": str(tiny_bert), "tasks": ("udpos", "bucc2018"), "seeds": (0, 1)}
-    # Retrieval draws nothing, so that it is the same for all seeds.
-    assert missing(tmp_path / "kept", ask(**given)) == (0, 0, 2, 1)
-    found = Xtreme().measure(ask(**given), Runner(folder=tmp_path / "kept"))
-    assert missing(tmp_path / "kept", ask(**given)) == (0, 0, 0, 0)
-    assert found.seeds == (0, 1)
-    model = PublishedBackbone(str(tiny_bert)).model
-    model.embeddings.word_embeddings.weight.data.mul_(-3)
-    model.save_pretrained(tiny_bert)
-    assert missing(tmp_path / "kept", ask(**given)) == (0, 0, 2, 1)
 
 
 def test_tiny_jobs_have_the_figures_of_their_versions(ask, tmp_path):

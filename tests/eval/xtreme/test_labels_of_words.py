@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from xtreme_data import FIRST, LAST, PADDING, UNKNOWN, word_level
+from xtreme_data import FIRST, LAST, UNKNOWN, word_level
 
 from ecsuite.eval.xtreme.rows import IGNORED, predicted_tags, tagging_rows
 from ecsuite.eval.xtreme.scoring.task import TaggedSentence
@@ -28,43 +28,6 @@ def perfect_logits(targets):
     """Logits of the targets, and random logits at other positions."""
     scores = torch.eye(3)[[target if target != IGNORED else X for target in targets]]
     return scores + 0.1 * torch.rand(scores.shape, generator=torch.Generator().manual_seed(0))
-
-
-@pytest.mark.parametrize(
-    ("is_bidirectional", "targets", "places"),
-    [
-        (True, [IGNORED, NOUN, IGNORED, IGNORED, VERB, IGNORED], (1, 4)),
-        (False, [IGNORED, IGNORED, IGNORED, NOUN, VERB, IGNORED], (3, 4)),
-    ],
-)
-def test_positions_of_targets_of_encoders_and_decoders(letters, is_bidirectional, targets, places):
-    prepared = tagging_rows([sentence("abc d", "NOUN VERB")], letters, 20, is_bidirectional, LABELS)
-    assert prepared.rows.ids == [[FIRST, 0, 1, 2, 3, LAST]]
-    assert prepared.rows.targets == [targets]
-    assert (prepared.positions, prepared.examples, prepared.labels) == ((places,), (0,), LABELS)
-    assert prepared.rows.padding == PADDING
-
-
-def test_long_sentences_are_several_rows_of_whole_words(letters):
-    examples = [sentence("ab cd e", "NOUN VERB X"), sentence("f", "X")]
-    prepared = tagging_rows(examples, letters, 5, True, LABELS)
-    assert prepared.rows.ids == [
-        [FIRST, 0, 1, LAST],
-        [FIRST, 2, 3, 4, LAST],
-        [FIRST, 5, LAST],
-    ]
-    assert prepared.examples == (0, 0, 1)
-    assert predicted_tags([perfect_logits(row) for row in prepared.rows.targets], prepared) == [
-        ["NOUN", "VERB", "X"],
-        ["X"],
-    ]
-
-
-@pytest.mark.parametrize(("is_bidirectional", "place"), [(True, 1), (False, 3)])
-def test_a_word_longer_than_a_row_is_cut(letters, is_bidirectional, place):
-    prepared = tagging_rows([sentence("a bcdefg a", "X NOUN VERB")], letters, 5, is_bidirectional, LABELS)
-    assert prepared.rows.ids == [[FIRST, 0, LAST], [FIRST, 1, 2, 3, LAST], [FIRST, 0, LAST]]
-    assert prepared.positions == ((1,), (place,), (1,))
 
 
 def test_unknown_and_withheld_tags_are_no_targets(letters):

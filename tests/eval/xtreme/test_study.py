@@ -2,30 +2,13 @@
 
 import pytest
 
-from ecsuite.corpus import Corpus
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.runtime.ragged import Ragged
 
 
 def refusal(ask, **others):
     with pytest.raises(ConfigError) as raised:
         ask(**others)
     return str(raised.value)
-
-
-def test_missing_data_are_refused(ask, tmp_path):
-    nowhere = tmp_path / "nowhere"
-    assert refusal(ask, data=nowhere) == (
-        f"{nowhere}: expected a folder of tasks; run `ecsuite data xtreme` or give --data FOLDER"
-    )
-    assert refusal(ask, tasks=("xnli",)) == (
-        f"{tmp_path / 'data'}: expected labels of xnli in one of de, found none; choose others by --languages "
-        "or exclude the task by --tasks"
-    )
-    assert refusal(ask, languages=("kk", "ta")) == (
-        f"{tmp_path / 'data'}: expected labels of udpos in one of kk, ta, found none; choose others by --languages "
-        "or exclude the task by --tasks"
-    )
 
 
 def test_missing_training_data_are_refused(ask, tmp_path, write_data):
@@ -44,19 +27,6 @@ def test_bucc_without_a_threshold_is_refused(ask, tmp_path):
     )
 
 
-@pytest.mark.parametrize("rows", [[], [[], []]])
-def test_a_corpus_without_symbols_is_refused(ask, rows):
-    empty = Corpus(messages=Ragged.from_rows(rows))
-    assert refusal(ask, corpus=empty) == "the corpus has no symbols to learn from"
-
-
-@pytest.mark.parametrize("task", ["tatoeba", "bucc2018"])
-def test_retrieval_in_one_language_is_refused(ask, task):
-    assert refusal(ask, tasks=(task,), protocol="in-language") == (
-        f"{task} compares two languages, but protocol in-language uses one language at a time"
-    )
-
-
 def test_tasks_without_data_are_skipped(ask, write_data):
     data = write_data("udpos", "tatoeba", folder="two")
     skipping = {"data": data, "skips_missing_tasks": True}
@@ -66,39 +36,6 @@ def test_tasks_without_data_are_skipped(ask, write_data):
     assert alone.tested == {"udpos": ("de",)} and alone.languages == ("de",)
     nothing = refusal(ask, tasks=("xnli",), **skipping)
     assert nothing == f"{data}: expected labels of at least one task, found none"
-
-
-def test_the_signature_holds_what_can_change_a_score(ask):
-    name, *fields, version = ask().signature.split("|")
-    assert (name, version) == ("xtreme-transfer", "v:1")
-    values = dict(field.split(":") for field in fields)
-    content = values.pop("data")
-    assert len(content) == 8 and int(content, 16) >= 0
-    assert values == {
-        "preset": "nano",
-        "protocol": "adapt",
-        "body": "decoder",
-        "tasks": "udpos",
-        "languages": "en+de",
-        "scope": "head",
-        "seeds": "0",
-        "precision": "fp32",
-    }
-
-
-@pytest.mark.parametrize(
-    ("file", "old", "new", "task"),
-    [
-        ("udpos/test-de.tsv", "\tDET", "\tADJ", "udpos"),
-        ("udpos/train-en.tsv", "enla", "enlo", "udpos"),
-        ("bucc2018/de-en.dev.gold", "s0\tt0\n", "", "bucc2018"),
-    ],
-)
-def test_changed_data_change_the_signature(ask, tmp_path, file, old, new, task):
-    before, path = ask(tasks=(task,)).signature, tmp_path / "data" / file
-    assert old in path.read_text()
-    path.write_text(path.read_text().replace(old, new))
-    assert ask(tasks=(task,)).signature != before
 
 
 def test_a_human_text_changes_the_signature(ask, tmp_path):

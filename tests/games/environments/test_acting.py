@@ -1,9 +1,6 @@
 """Agents that act: runs that resume, corpora of what they say, and settings that do not fit."""
 
-import itertools
 import json
-from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -149,20 +146,6 @@ def test_the_corpus_has_episodes_steps_speakers_actions_and_rewards(tmp_path):
     assert heard == np.eye(4)[said[0]].tolist() and max(rows[0]["heard"]) == 0
 
 
-def test_scripted_agents_know_their_world():
-    """Their reward is near what can be had: on a grid, 1 for the goal, minus what steps cost."""
-    for name, least in (("speaker_listener", -9.0), ("reference", -15.0), ("guided_grid", 0.85)):
-        found = experiment(f"play.environment={name}", "channel.vocab_size=5", "evaluation.num_valid=50")
-        known = make_play(found, torch.device("cpu")).references()
-        assert known["scripted agents"] > least
-        best = known.get("agents that see everything")
-        assert best is None if name != "guided_grid" else known["scripted agents"] < best < 1
-    riddle = ENVIRONMENTS.load("riddle")
-    # Of two prisoners and two days, the one who is there on the second day alone can't know: 1/2 - 1/2.
-    assert riddle(riddle.Options(num_prisoners=2)).silent_reward == 0.5
-    assert riddle(riddle.Options(num_prisoners=7)).silent_reward is None
-
-
 @pytest.mark.parametrize(
     ("name", "options", "expected"),
     [
@@ -179,27 +162,6 @@ def test_the_best_reward_with_all_in_view_is_as_by_hand(name, options, expected)
     assert found == (None if expected is None else pytest.approx(expected))
 
 
-@pytest.mark.parametrize("broadcasts", ["heard", "all"])
-def test_agents_see_what_others_saw_in_place_of_messages(broadcasts):
-    """In the riddle who is heard differs between episodes, and prisoners act as they see."""
-    world = ENVIRONMENTS.load("riddle")
-    inner = world(world.Options(num_prisoners=3))
-    seeing, actions = Broadcast(inner, broadcasts), np.zeros((50, 3), int)
-    moment, plain = (each.reset(4, np.arange(50)) for each in (seeing, inner))
-    for step in range(3):
-        assert (moment.heard == -1).all() and (moment.done == plain.done).all()
-        for agent, seen in enumerate(moment.observations):
-            assert (seen[:, :1] == plain.observations[agent]).all()
-            others = np.concatenate([each for i, each in enumerate(plain.observations) if i != agent], 1)
-            if broadcasts == "all":
-                assert (seen[:, 1:] == others).all()
-            else:  # a speaker was in the room, and did action 0
-                arrives = plain.heard[:, agent] >= 0
-                assert (seen[:, 1:] == arrives * [1, 1, 0]).all() and arrives.any() == (step > 0)
-        (moment, reward), (plain, expected) = seeing.step(moment, actions), inner.step(plain, actions)
-        assert (reward == expected).all()
-
-
 def test_a_speaker_is_seen_a_step_later():
     world = ENVIRONMENTS.load("speaker_listener")
     seeing = Broadcast(world(world.Options()), "heard")
@@ -208,87 +170,6 @@ def test_a_speaker_is_seen_a_step_later():
     assert (before.observations[1][:, 8:] == 0).all()
     assert (after.observations[1][:, 8:] == before.observations[0]).all()
     assert [each.num_features for each in seeing.agents] == [3, 11]
-
-
-def test_the_best_prisoners_without_messages_are_as_good_as_stated():
-    """From any rules by the days of own visits, each prisoner's best answers to the others' end at 390 of 729."""
-    days, rng = 6, np.random.default_rng(0)
-    visitors = np.array(list(itertools.product(range(3), repeat=days)))
-    earlier = np.tril(visitors[:, :, None] == visitors[:, None, :], k=-1)
-    history = (earlier * 2 ** np.arange(days)).sum(2)  # which of the days before, as bits
-    reward = np.array(
-        [[1.0 if len(set(row[: day + 1])) == 3 else -1.0 for day in range(days)] for row in visitors]
-    )
-    day = np.arange(days)
-
-    def mean_reward(tells):
-        told = tells[visitors, day, history]
-        return np.where(told.any(1), reward[np.arange(729), told.argmax(1)], 0).mean()
-
-    found = []
-    for _ in range(10):
-        tells = rng.random((3, days, 2**days)) < rng.random()
-        before = None
-        while before != (before := mean_reward(tells)):
-            for prisoner in range(3):
-                others = tells[visitors, day, history] & (visitors != prisoner)
-                later = np.zeros(729)  # the reward if nobody tells up to a day
-                for last in reversed(day):
-                    is_there, on = visitors[:, last] == prisoner, ~others[:, :last].any(1)
-                    for mask in range(2**last):
-                        rows = is_there & (history[:, last] == mask)
-                        tells[prisoner, last, mask] = (reward[:, last] - later)[rows & on].sum() > 0
-                    told = np.where(is_there, tells[prisoner, last, history[:, last]], others[:, last])
-                    later = np.where(told, reward[:, last], later)
-        found.append(before)
-    riddle = ENVIRONMENTS.load("riddle")
-    best = riddle(riddle.Options()).silent_reward
-    assert best == pytest.approx(390 / 729, abs=1e-12) and max(found) == pytest.approx(best, abs=1e-12)
-    page = (Path(__file__).parents[3] / "docs" / "acting.md").read_text("utf-8")
-    assert f"`riddle` (DIAL), {best:.3f} without messages" in page
-
-
-class OneSpeaks(Environment):
-    """A speaker and somebody who hears it, for three steps, whose reward is always 1."""
-
-    agents = (
-        AgentSpec(name="speaker", num_features=1),
-        AgentSpec(name="hearer", num_features=1, speaks=False, num_heard=1),
-    )
-    max_steps, attribute_names = 3, ("x",)
-
-    def reset(self, seed, episodes, step=0):
-        shape = (len(episodes), 2)
-        return Moment(
-            observations=(np.ones((len(episodes), 1)),) * 2, heard=np.broadcast_to([[-1], [0]], (*shape, 1)),
-            active=np.ones(shape, bool), done=np.full(shape[0], step == 3), meanings=np.zeros((*shape, 1), int),
-            inner=step,
-        )  # fmt: skip
-
-    def step(self, moment, actions):
-        return self.reset(0, actions[:, 0], moment.inner + 1), np.ones(actions.shape)
-
-
-def test_symbols_cost_their_speaker_and_silence_nothing(tmp_path, monkeypatch):
-    monkeypatch.setitem(ENVIRONMENTS.parts, "one_speaks", (f"{__name__}:OneSpeaks", "one speaks"))
-    settings = (
-        "play.environment=one_speaks", "channel.length=variable", "channel.max_len=2", "play.length_cost=0.5",
-        "play.learner.signalling=0", "training.num_epochs=5", "optimizer.lr=0.1",
-    )  # fmt: skip
-    found = experiment(*settings)
-    play = make_play(found, torch.device("cpu"))
-    episodes = play.play(np.arange(4), "sample", play.noise("valid", 0))
-    # Of a batch of episodes: what is said is counted, whatever it is; EOS and what is beyond it are not.
-    said = [[len([s for s in word.tolist() if s > 0]) for word in step] for step in episodes.words[:, :, 0]]
-    assert episodes.num_symbols[..., 0].tolist() == said and max(map(max, said)) == 2
-    assert (play.costs(episodes) == 0.5 * np.stack([said, np.zeros_like(said)], 2)).all()
-    # Nobody has anything from messages here, so that speakers learn to be silent, and rewards stay 3 an episode.
-    result = trained(found, tmp_path)
-    assert result.measures["reward"] == 3 and result.measures["cost"] == 0
-    corpus = read_corpus(tmp_path)
-    assert corpus.eos == 0 and {tuple(message) for message in corpus.messages} == {(0,)}
-    heard = play.play(np.arange(4), "sample", play.noise("valid", 0)).heard[1][1, :, 0]
-    assert heard.unflatten(1, (2, -1)).sum(2).eq(1).all()  # also that nothing was said
 
 
 class Wrong(Environment):
@@ -369,29 +250,3 @@ def test_what_does_not_fit_is_refused(settings, message, tmp_path):
     with pytest.raises(ConfigError, match=message):
         trained(experiment(*settings), tmp_path / "run")
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize("channel", ["variational,kl_coefficient=1", "vqvib,complexity=1"])
-def test_channels_take_nothing_for_messages_that_do_not_count(channel):
-    """In the riddle episodes end at different steps, and one of the prisoners may speak at each."""
-    found = experiment("play.environment=riddle", f"channel={channel}", "play.learner.signalling=0")
-    play = make_play(found, torch.device("cpu"))
-    episodes = play.practised(torch.arange(8), 0)
-    costs, zeros = [], torch.zeros(1)
-    for step, speaking in zip(episodes.messages, episodes.speaking, strict=True):
-        for message, counts in zip(step, speaking.T, strict=True):
-            for place in counts.nonzero()[:, 0].tolist():
-                own = {name: getattr(message, name) for name in ("divergence", "distortion")}
-                one = {name: value[[place]] for name, value in own.items() if value is not None}
-                costs.append(play.channel.objective(zeros, zeros, replace(message, **one)))
-    assert 0 < len(costs) < episodes.speaking.numel()
-    torch.testing.assert_close(play._of_channel(episodes), torch.stack(costs).mean())
-
-
-def test_in_a_guided_grid_the_goal_is_any_cell_but_that_of_the_walker():
-    world = ENVIRONMENTS.make(
-        load_experiment("guided_grid", ["play.environment.size=3"]).play.options.environment
-    )
-    goals, walkers = np.split(world.reset(1, np.arange(2000)).meanings[:, 0], 2, axis=1)
-    pairs = np.unique(np.concatenate([goals, walkers], 1), axis=0)
-    assert len(pairs) == 9 * 8 and not (pairs[:, :2] == pairs[:, 2:]).all(1).any()

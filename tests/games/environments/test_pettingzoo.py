@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from ecsuite.games.environments.environment import choices
 from ecsuite.games.environments.guided_grid import GuidedGrid
 from ecsuite.games.environments.pettingzoo import FromPettingZoo, to_pettingzoo
 from ecsuite.games.environments.riddle import Riddle
@@ -118,32 +117,6 @@ def test_worlds_are_environments_of_pettingzoo():
         env.step({"guide": 0, "walker": 9})
 
 
-class Unrepeatable(GuidedGrid):
-    """Begins where the last episodes left off."""
-
-    calls = 0
-
-    def reset(self, seed, episodes):
-        Unrepeatable.calls += 1
-        return super().reset(seed + Unrepeatable.calls, episodes)
-
-
-class Neighbours(GuidedGrid):
-    """An episode depends on how many there are."""
-
-    def reset(self, seed, episodes):
-        moment = super().reset(seed, episodes)
-        places = choices(seed, "more", episodes, 1, len(episodes))
-        return self._moment((moment.inner[0] + places) % 5, moment.inner[1], moment.done, 0)
-
-
-class Endless(GuidedGrid):
-    """Episodes go on for ever."""
-
-    def _moment(self, places, goals, done, step):
-        return super()._moment(places, goals, done & False, step)
-
-
 class Picky(Coin):
     """Says that there are two actions, and knows one."""
 
@@ -169,15 +142,3 @@ def test_checks_say_which_actions_were_refused_and_what_is_missing():
     missing = set(problems(lambda: Rewardless(Rewardless.Options())).values())
     rewards = "ConfigError: environment Rewardless: expected a Moment and rewards of shape"
     assert missing == {f"{rewards} ({number}, 2) from step, got Moment" for number in (6, 24)}
-
-
-@pytest.mark.parametrize(
-    ("world", "statement"),
-    [
-        (Unrepeatable, "Equal seeds, episodes and actions give equal observations, rewards and ends"),
-        (Neighbours, "An episode does not depend on the other episodes of its batch"),
-        (Endless, "Every episode is done after `max_steps`, and rewards are finite"),
-    ],
-)
-def test_checks_find(world, statement):
-    assert problems(lambda: world(world.Options()))[statement] is not None

@@ -67,22 +67,6 @@ def test_the_objective_is_the_clipped_one_of_actions_and_symbols_together():
     assert 0 < figures["clipped"] < 1
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (
-            ("channel=gumbel,length=fixed",),
-            "^play.learner: ppo learns symbols like actions: expected",
-        ),
-        (("play.learner.clip=0",), "clip: expected"),
-    ],
-    ids=["a channel with a gradient", "clip"],
-)
-def test_what_does_not_fit_is_refused(settings, message):
-    with pytest.raises(ConfigError, match=message):
-        play_of(*settings)
-
-
 def test_it_says_what_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "torchrl.objectives", None)
     with pytest.raises(ConfigError, match=r"^learner ppo needs torchrl: pip install -e '\.\[torchrl\]'"):

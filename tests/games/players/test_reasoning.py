@@ -1,11 +1,9 @@
 """Listeners that reason: known answers of rational speech acts, computed by hand, and reasoning in games."""
 
-import math
-
 import pytest
 import torch
 
-from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.agents.message import Message
 from ecsuite.games.channels.channels import all_messages
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
@@ -14,13 +12,12 @@ from ecsuite.games.players.reasoning import (
     Obverter,
     RationalSpeechActs,
     message_of,
-    said_at,
 )
 from ecsuite.games.plays.population import make_population
 from ecsuite.games.worlds.world import make_world
 from ecsuite.parts.registry import read_options
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.testing.trial import Trial, gradients, play
+from ecsuite.testing.trial import Trial
 
 
 def listener(lexicon, said, lengths=None, **options):
@@ -60,13 +57,6 @@ def test_known_answers(lexicon, said, options, expected):
     assert listener(lexicon, said, **options) == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_longer_word_is_said_less():
-    """`all` costs two symbols more, 0.2 nats in all: S(some | all) = (1/2) / (1/2 + exp(-0.2))."""
-    found = listener(NONE_SOME_ALL, 1, lengths=[1, 1, 3], cost="length")
-    speaker = 0.5 / (0.5 + math.exp(-0.2))
-    assert found[1] == pytest.approx(1 / (1 + speaker), abs=1e-5)
-
-
 SCALE = (
     "world.num_attributes=1", "world.num_values=3", "channel.vocab_size=3", "channel.max_len=1",
     "channel.length=fixed", "task.num_distractors=2", "receiver.perception=identity",
@@ -95,46 +85,6 @@ def test_scalar_implicature_of_a_scripted_lexicon_in_a_game():
     assert answers(scale(), 2) == pytest.approx([0, 1 / 2, 1 / 2], abs=1e-5)
     assert answers(scale("reasoning=rsa,alternatives=all"), 2) == pytest.approx([0, 3 / 4, 1 / 4], abs=1e-5)
     assert answers(scale("reasoning=rsa,alternatives=all,alpha=4"), 3) == pytest.approx([0, 0, 1], abs=1e-5)
-
-
-def test_the_most_likely_ids_at_each_end():
-    weights = torch.tensor([[0.1, 0.9, 0.0], [0.2, 0.1, 0.7], [1.0, 0.0, 0.0]])[:, None]
-    ends = torch.tensor([[0.1], [0.2], [0.7]])
-    message = Message(symbols=weights, ends=ends, length=torch.ones(1))
-    assert [said_at(end, message)[:, 0].tolist() for end in range(3)] == [
-        [EOS, PAD, PAD],
-        [1, EOS, PAD],
-        [1, 2, EOS],
-    ]
-
-
-@pytest.mark.parametrize("channel", ["gumbel", "reinforce"])
-def test_listeners_reason_in_training_in_societies_and_resume(channel, tmp_path):
-    settings = ("reasoning=rsa,cost=length", "society.receivers=2")
-    trial = Trial.of("channel", channel, settings)
-    world = trial.world()
-    assert all(
-        each.isfinite().all() for each in gradients(trial.game(world), world.batch("train", 0)).values()
-    )
-    literal = Trial.of("channel", channel)
-    losses = [
-        play(each.game(world), world.batch("valid", 0), "greedy").objective for each in (trial, literal)
-    ]
-    assert losses[0] != losses[1]
-    trial.train(tmp_path / "whole")
-    trial.train(tmp_path / "parts", stop_after=3)
-    trial.train(tmp_path / "parts", resume=True)
-    files = [
-        (tmp_path / name / "checkpoint-000000006.safetensors").read_bytes() for name in ("whole", "parts")
-    ]
-    assert files[0] == files[1]
-
-
-def test_where_nothing_else_might_have_been_said_a_message_tells_nothing():
-    is_other = torch.tensor([[True, True], [False, False]])
-    heard = MessageScores(literal=torch.randn(2, 2, 4), lengths=torch.ones(2, 2), is_other=is_other)
-    scores = RationalSpeechActs(RationalSpeechActs.Options()).scores(heard)
-    torch.testing.assert_close(scores.softmax(-1), torch.full((2, 4), 0.25))
 
 
 @pytest.mark.parametrize(

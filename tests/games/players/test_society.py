@@ -1,21 +1,14 @@
 """Societies: pairs side by side, agents that are replaced, that learn and imitate, and what is kept of it all."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
 import torch
 
-from ecsuite.corpus import Corpus
-from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.sections import ROLES
 from ecsuite.games.engine.optimizers import Optimise
-from ecsuite.games.players.pair import StepResult, make_pair
-from ecsuite.games.players.schedule import Meeting
 from ecsuite.games.plays.evaluation import record_corpus
 from ecsuite.games.plays.population import Population, make_population
-from ecsuite.games.runs.run import load_run
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
@@ -65,16 +58,6 @@ def test_pairs_side_by_side_learn_as_one_after_the_other(small, settings):
             torch.testing.assert_close(each, there[name], rtol=1e-4, atol=1e-6)
 
 
-def test_sender_and_receiver_0_begin_as_a_pair_does(small):
-    torch.manual_seed(1)
-    pair = make_pair(small(), make_world(small()))
-    found = society(small(*TWO)).pair(0, 0).state_dict()
-    for name, each in pair.state_dict().items():
-        torch.testing.assert_close(found[name], each, rtol=0, atol=0)
-    senders = society(small(*TWO)).senders
-    assert any((a != b).any() for a, b in zip(senders[0].parameters(), senders[1].parameters(), strict=True))
-
-
 def test_the_gradient_of_an_agent_is_the_mean_over_its_pairs(small):
     found = society(small("society.receivers=2"))  # the sender plays with both in a step
     pairs = [found.pair(0, 0), found.pair(0, 1)]
@@ -90,21 +73,6 @@ def test_the_gradient_of_an_agent_is_the_mean_over_its_pairs(small):
     found.scale_gradients(0)
     mean = torch.stack(alone).mean(0)
     torch.testing.assert_close(next(found.senders[0].parameters()).grad, mean, rtol=1e-4, atol=1e-6)
-
-
-def test_slow_agents_change_as_often_as_their_speed_says(small):
-    found = society(small(*TWO, "society.sender_speeds=[1, 0.25]"))
-    changed = np.zeros(2)
-    for step in range(200):
-        found.num_plays = {
-            role: Counter(getattr(each, role) for each in found.schedule.of_step(step)) for role in ROLES
-        }
-        for parameter in found.parameters():
-            parameter.grad = torch.ones_like(parameter)
-        found.scale_gradients(step)
-        changed += [next(agent.parameters()).grad is not None for agent in found.senders]
-    assert changed[0] == 200
-    assert changed[1] / 200 == pytest.approx(0.25, abs=0.08)
 
 
 GENERATIONS = (
@@ -133,34 +101,6 @@ def test_a_run_that_is_stopped_anywhere_ends_with_the_same_bytes(small, run, tmp
     names = sorted(file.name for file in (tmp_path / "whole").glob("*.safetensors"))
     for name in (names[-1], "corpus.jsonl", "speaker.jsonl"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "parts" / name).read_bytes(), name
-
-
-def test_who_is_replaced_begins_anew_and_others_stay(small):
-    found = society(
-        small(*TWO, "generations.every=3", "generations.which=oldest", "generations.roles=senders")
-    )
-    updates = Optimise(small().optimizer, found)
-    before = {name: each.clone() for name, each in found.state_dict().items()}
-    for step in range(3):
-        gradients(found, step)
-        updates.step()
-    trained = {name: each.clone() for name, each in found.state_dict().items()}
-    found.begin_step(3, updates.optimizer)
-    for name, each in found.state_dict().items():
-        if name.startswith("agents.0.speaker.network"):
-            assert (each != before[name]).any() and (each != trained[name]).any()
-        elif name.startswith(("agents.1.", "agents.2.", "agents.3.")):
-            assert (each == trained[name]).all()
-    assert found.first_steps.tolist() == [3, 0, 0, 0]
-    new, old = (list(found.senders[place].parameters()) for place in (0, 1))
-    assert not any(each in updates.optimizer.state for each in new)
-    assert all(each in updates.optimizer.state for each in old if each.grad is not None)
-
-
-@pytest.mark.parametrize(("which", "expected"), [("oldest", [[0], [1], [2], [0]]), ("all", [[0, 1, 2]] * 4)])
-def test_the_oldest_are_replaced_in_turn(small, which, expected):
-    found = society(small("society.senders=3", "generations.every=9", f"generations.which={which}"))
-    assert [found.generations.replaced("sender", number).tolist() for number in (1, 2, 3, 4)] == expected
 
 
 @pytest.mark.slow
@@ -210,38 +150,6 @@ def test_new_receivers_may_learn_from_a_sender_that_does_not_change(small):
         assert set(played.measures) == {"learning", "learning_loss"}
 
 
-def test_a_step_of_learning_has_as_many_messages_as_asked(small):
-    settings = [each for each in GENERATIONS if "size" not in each]
-    found = society(small(*settings, "generations.size=40", "generations.batch_size=3"))
-    seen = []
-    for step in (8, 9, 10, 11):
-        batch, rows = found.generations._examples(found.generations.learning_step(step))
-        assert len(batch.labels) == len(rows) == 3
-        seen += rows.tolist()
-    assert len(set(seen[:6])) == 6  # another part of them in each step of a role
-
-
-def test_batches_of_a_step_of_learning_have_other_messages_each(small, monkeypatch):
-    found = society(
-        small(*GENERATIONS, "generations.batch_size=16", "training.num_examples=96", "training.accumulate=3")
-    )
-    seen, examples = [], found.generations._examples
-
-    def noted(learning):
-        batch, rows = examples(learning)
-        seen.append(rows.tolist())
-        return batch, rows
-
-    monkeypatch.setattr(found.generations, "_examples", noted)
-    per_epoch = found.engine.batches_per_epoch
-    assert per_epoch % 3 == 0
-    for step in (8, 9):  # of senders
-        for place in range(3):
-            found.train_on(3 * step + place, step, 3 * step // per_epoch)
-    assert sorted(row for rows in seen[:4] for row in rows) == list(range(64))
-    assert len({tuple(sorted(rows)) for rows in seen}) == 6
-
-
 @pytest.mark.slow
 def test_imitation_makes_senders_alike(small):
     found = society(small("society.senders=3", "society.imitate_every=1", "channel.max_len=2"))
@@ -255,62 +163,6 @@ def test_imitation_makes_senders_alike(small):
     first, best, last = (corpus.where("speaker", place).messages.values.tolist() for place in range(3))
     assert np.mean(np.array(first) == best) > 0.9
     assert np.mean(np.array(last) == best) > 0.9
-
-
-def test_the_accuracy_of_late_is_mostly_that_of_before(small):
-    """One lucky batch makes no teacher (Chaabouni et al. 2022, table 3)."""
-    found = society(small("society.senders=2", "society.receivers=1", "society.imitate_every=50"))
-    found.recent.copy_(torch.tensor([0.5, 0.0]))
-    measures = {"accuracy": torch.tensor(1.0)}
-    played = StepResult(objective=torch.zeros(()), measures=measures)
-    found.imitation.note([Meeting(0, 0), Meeting(1, 0)], [played, played])
-    assert found.recent.tolist() == pytest.approx([0.505, 0.01])
-
-
-def test_as_many_students_as_asked_learn_from_the_best_of_those_drawn(small):
-    found = society(small("society.senders=4", "society.imitate_every=1", "society.students=1"))
-    found.recent.copy_(torch.tensor([0.1, 0.4, 0.2, 0.3]))
-    learnt = set()
-    for step in range(1, 40):
-        found.zero_grad()
-        found.train_on(step, step, 0).objective.backward()
-        (student,) = found.num_plays["sender"]
-        assert [index for index in range(4) if next(found.senders[index].parameters()).grad is not None] == [
-            student
-        ]
-        learnt.add(student)
-    assert learnt == {0, 2, 3}  # the best of all never learns
-
-
-def test_the_corpus_says_who_spoke_and_scores_are_means_over_speakers(small, run, tmp_path):
-    from ecsuite.eval.views.scorecard import score_corpus
-
-    kept = ("evaluation.metrics=[topsim]", "evaluation.keep=[interactions]")
-    run(small(*TWO, *kept, "training.num_epochs=1"), tmp_path / "run")
-    corpus = read_corpus(tmp_path / "run")
-    assert np.bincount(corpus.columns["speaker"]).tolist() == [16, 16]
-    card = score_corpus(corpus, ["topsim"])
-    each = [score_corpus(corpus.where("speaker", place), ["topsim"])["topsim"].value for place in (0, 1)]
-    assert card["topsim"].value == pytest.approx(np.mean(each))
-    assert list(card["topsim"].details["by_speaker"].values()) == each
-    assert card["topsim"].signature.endswith("|speakers:2")
-    assert "means over 2 speakers" in str(card)
-    opened = load_run(tmp_path / "run")
-    table = opened.interactions()
-    assert sorted(set(zip(table["sender"].to_pylist(), table["receiver"].to_pylist(), strict=True))) == [
-        (0, 0), (0, 1), (1, 0), (1, 1),
-    ]  # fmt: skip
-    assert opened.evaluate()["valid"] == pytest.approx(opened.measures, abs=1e-3)
-    assert len(opened.speak([[0, 1]])) == 1
-
-
-def test_what_is_written_down_is_of_whole_rounds_in_every_generation(small, run, tmp_path):
-    """Also where the number of training examples, 250, is no multiple of the size."""
-    settings = [each for each in GENERATIONS if "size" not in each]
-    notes = []
-    run(small(*settings, "generations.size=100"), tmp_path / "run", notes=notes)
-    assert any("100 examples of 16 meanings" in note for note in notes)
-    assert len(read_corpus(tmp_path / "run").messages) == 32
 
 
 @pytest.mark.parametrize(
@@ -370,24 +222,6 @@ def test_agents_that_share_a_perception_have_one(small):
 def test_four_by_four_agents_understand_each_other(tmp_path, run):
     experiment = load_experiment("disc_tiny", ["society.senders=4", "society.receivers=4"])
     assert run(experiment, tmp_path / "run").measures["lowest_accuracy"] >= 0.9
-
-
-def test_one_by_one_is_a_pair(small):
-    players = make_population(small("society.senders=1"), make_world(small()))
-    assert players.state_dict().keys() == make_population(small(), make_world(small())).state_dict().keys()
-    assert "society" not in small().to_tree()
-    assert isinstance(record_corpus(make_population(small(), make_world(small())), small()), Corpus)
-
-
-def test_speeds_and_what_is_shared_exclude_each_other_only_in_agents_that_hear_themselves() -> None:
-    agents, speeds = ("society.agents=2", "society.shares=symbols"), "society.sender_speeds=[0.5]"
-    assert load_experiment("disc_tiny", [*agents, speeds]).society.self_play_every is None
-    assert (
-        load_experiment("disc_tiny", [agents[0], "society.self_play_every=2", speeds]).society.shares
-        == "nothing"
-    )
-    with pytest.raises(ConfigError, match="expected no speeds below 1, or shares=nothing"):
-        load_experiment("disc_tiny", [*agents, "society.self_play_every=2", speeds])
 
 
 def test_agents_that_hear_themselves_learn_as_one_alone_would() -> None:

@@ -80,20 +80,6 @@ def test_agents_of_a_society_go_on_in_another_each_as_that_of_its_number(tmp_pat
     assert [equal(found[number], sources[number % 3]) for number in range(4)] == [True] * 4
 
 
-def test_receivers_of_another_run_answer_in_a_society(pair, tmp_path):
-    """Every pair of the society then has the receiver of the other run."""
-    trained(tmp_path / "run", *SOCIETIES["3 x 2"])
-    run, other = load_run(tmp_path / "run"), load_run(pair)
-    found = run.evaluate(receiver_from=pair)["valid"]["accuracy"]
-    alone = []
-    for sender in range(3):
-        mixed = load_run(tmp_path / "run").players
-        mixed.receivers[0].load_state_dict(other.players.receivers[0].state_dict())
-        batch = mixed.world.batch("valid", 0)
-        alone.append(float(mixed.pair(sender, 0).play(batch, "greedy", None).measures["accuracy"]))
-    assert found == pytest.approx(sum(alone) / 3)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

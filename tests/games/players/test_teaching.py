@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus
-from ecsuite.formats import read_corpus, write_corpus
+from ecsuite.formats import write_corpus
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.config.registry import CHANNELS
 from ecsuite.games.config.sections import Experiment
 from ecsuite.games.players import teaching
-from ecsuite.games.plays.population import make_population
 from ecsuite.games.runs.result import RunResult
 from ecsuite.games.training.train import train
-from ecsuite.games.worlds.world import make_world
 from ecsuite.grammars.clauses import clauses
 from ecsuite.grammars.making import make_corpus
 from ecsuite.runtime.errors import ConfigError
@@ -58,21 +55,6 @@ TAUGHT = (
     f"receiver.taught={LANGUAGE}",
     "receiver.taught.epochs=2",
 )
-
-
-def test_what_was_taught_is_logged_and_stands_in_the_record(tmp_path: Path) -> None:
-    result = trained(tmp_path / "a", *TAUGHT, "receiver.taught.share=0.5")
-    assert (result.step, result.num_steps) == (8, 8)
-    taught = metadata(tmp_path / "a")["taught"]
-    assert taught["sender"]["steps"] == 6 and taught["receiver"]["steps"] == 4
-    assert (taught["receiver"]["meanings"], taught["receiver"]["of"]) == (6, 12)
-    assert (
-        0 <= taught["receiver"]["accuracy_of_others"] <= 1 and taught["sender"]["accuracy_of_others"] is None
-    )
-    lines = [json.loads(line) for line in (tmp_path / "a/log.jsonl").read_text().splitlines()]
-    assert [(each["step"], each["epoch"]) for each in lines] == [(3, 0), (6, 0), (8, 1)]
-    assert all({"taught_sender", "taught_receiver"} <= each["valid"].keys() for each in lines)
-    assert lines[0]["train"]["learning"] == 1 and "loss" not in lines[0]["train"]
 
 
 @pytest.mark.slow
@@ -118,27 +100,6 @@ def test_teaching_ends_at_an_accuracy(tmp_path: Path) -> None:
     assert trained(tmp_path / "a", *settings, "optimizer.lr=0.05", "sender.hidden_size=32").was_done
 
 
-def test_a_corpus_is_taught_as_the_grammar_that_made_it(tmp_path: Path) -> None:
-    write_corpus(clauses("clauses", 0, entities=3, actions=2), tmp_path / "language")
-    for name in ("clauses", str(tmp_path / "language")):
-        folder = tmp_path / ("by_grammar" if name == "clauses" else "by_corpus")
-        trained(folder, f"sender.taught={{language: '{name}', epochs: 2}}")
-    corpora = [read_corpus(tmp_path / folder).messages for folder in ("by_grammar", "by_corpus")]
-    assert corpora[0].values.tolist() == corpora[1].values.tolist()
-    assert "sender.taught.language" in (tmp_path / "by_corpus/config.yaml").read_text()
-
-
-def test_variants_are_drawn_by_their_shares(tmp_path: Path) -> None:
-    mixed = game("sender.taught={language: ['clauses', 'clauses,osv=1'], shares: [1, 3], redraw: true}")
-    world = make_world(mixed)
-    language = make_population(mixed, world).teaching.languages["sender"]
-    every = np.arange(12)
-    events = [np.frombuffer(key) for key in language.numbers]
-    first = np.stack([language.ids(every, epoch)[0].numpy() for epoch in range(200)])
-    is_agent = first == np.array([event[0] + 1 for event in events])
-    assert is_agent.mean() == pytest.approx(0.25, abs=0.03)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -178,13 +139,3 @@ def test_languages_that_do_not_fit_are_refused(
 def test_weights_that_are_no_numbers_are_refused(weights):
     with pytest.raises(ConfigError, match="expected weights of at least 0"):
         teaching._weights(Corpus([[1], [2]], columns={"weight": weights}))
-
-
-@pytest.mark.parametrize(("length", "most"), [("variable", "at most 1"), ("fixed", "exactly 1")])
-def test_messages_that_the_channel_cannot_carry_are_refused(length, most):
-    channel = load_experiment("disc_tiny", ["channel.max_len=1", f"channel.length={length}"]).channel
-    made = CHANNELS.make(channel)
-    with pytest.raises(
-        ConfigError, match=rf"a message has 2 symbols, but messages of the channel have {most} "
-    ):
-        teaching._padded("here", [Corpus([[1, 2]])], made)

@@ -11,7 +11,6 @@ from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.participants.participant import Ask, Round, Setting
 from ecsuite.games.participants.scripted import Replicator, RothErev
-from ecsuite.games.plays.evolution import Evolution
 from ecsuite.games.plays.play import make_play
 from ecsuite.language_models.backend import Allowed
 from ecsuite.runtime.errors import ConfigError
@@ -41,36 +40,6 @@ def test_shares_after_a_generation_by_hand():
     assert play.weights[1][0] == pytest.approx([0, 5 / 6, 1 / 6, 0])
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [(), ("play.signals=2",), ("world.frequencies=given,weights=[5,1,2]",)],
-    ids=["three signals", "two", "unequal"],
-)
-def test_populations_stay_on_the_simplex_and_gain(settings):
-    """Payoffs never fall, as both populations have the same (Baum & Eagon 1967)."""
-    play, before = play_of("lewis_replicator", "play.repeats=20", *settings), 0
-    for step in range(30):
-        success = play.train_step(step)["accuracy"]
-        assert success >= before - 1e-12
-        before = success
-        for shares in play.weights:
-            assert (shares >= 0).all() and shares.sum(1) == pytest.approx(np.ones(20), abs=1e-12)
-    best = np.sort(play.frequencies)[::-1][: play.num_signals].sum()
-    assert play.evaluate()["accuracy"] <= best + 1e-12
-
-
-def test_pooling_is_what_the_most_probable_signals_say():
-    play = play_of("lewis_roth_erev", "play.repeats=3")
-    system = np.eye(3)[[1, 2, 0]] * 8 + 1
-    pooled = np.array([[9.0, 1, 1], [9, 1, 1], [1, 5, 5]])  # two states have one signal, and one has two
-    play.weights = [
-        np.stack([system, pooled, np.ones((3, 3))]),
-        np.stack([system.T, pooled.T, np.ones((3, 3))]),
-    ]
-    assert play.evaluate()["pooling"] == pytest.approx(2 / 3)
-    assert play.corpus(play.experiment.evaluation).messages.values.tolist()[:6] == [1, 2, 0, 0, 0, 1]
-
-
 def pooled_share(pairs, rounds, rng):
     """Share of pairs without a signalling system, in plain Python."""
     failed = 0
@@ -98,18 +67,6 @@ def test_shares_of_partial_pooling_are_those_of_an_independent_simulation():
     for step in range(60):
         play.train_step(step)
     assert play.evaluate()["pooling"] == pytest.approx(0.047, abs=0.02)
-
-
-def test_two_equally_probable_states_get_a_signalling_system():
-    """Almost surely in the end (Argiento et al. 2009); where one is nine times as probable, many do not."""
-    for weights, (least, most) in {"[1,1]": (0, 0.05), "[9,1]": (0.3, 0.8)}.items():
-        play = play_of(
-            "lewis_roth_erev", "play.repeats=200", "world.num_values=2",
-            f"world.frequencies=given,weights={weights}",
-        )  # fmt: skip
-        for step in range(60):
-            play.train_step(step)
-        assert least <= play.evaluate()["pooling"] <= most
 
 
 @pytest.mark.parametrize(
@@ -191,21 +148,3 @@ def test_participants_reinforce_what_succeeded_by_hand(made, said, heard):
     labels, share = Allowed(choices=("A", "B")), heard[2] / (heard[2] + heard[0])
     ask = Ask(1, "listener", "discrimination", -1, labels, (), "a", (2, 0))
     assert np.mean([made.answer(ask, rng) == "A" for _ in range(2000)]) == pytest.approx(share, abs=0.04)
-
-
-def test_urns_invent_names_where_these_are_open():
-    made = RothErev(
-        RothErev.Options(), setting=Setting(**SETTING, words=Allowed(symbols=("p", "q"), max_len=4))
-    )
-    rng, ask = np.random.default_rng(1), Ask(0, "speaker", "naming", 0, made.setting.words, ())
-    first = made.answer(ask, rng)
-    assert len(first) == 4
-    for _ in range(9):
-        made.learn(0, Round(0, 1, 0, first, first, True))
-    assert np.mean([made.answer(ask, rng) == first for _ in range(1000)]) == pytest.approx(0.9, abs=0.05)
-
-
-def test_evolution_has_no_players_and_says_what_it_is():
-    assert not Evolution.can_speak
-    (line,) = play_of("lewis_replicator").lines()
-    assert line == "lewis_replicator: replicator in 1,000 repetitions; 3 states, 3 signals"

@@ -5,18 +5,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-import torch
 from stopped_runs import trained
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.config.registry import PLAYS as REGISTERED
-from ecsuite.games.config.sections import ROLES
-from ecsuite.games.engine.optimizers import Optimise
-from ecsuite.games.plays.play import make_play
-from ecsuite.games.runs.checkpoints import weights_of_corpus
 from ecsuite.games.runs.run import load_run
-from ecsuite.games.worlds.world import make_world
 from ecsuite.parts import own_code
 from ecsuite.runtime.errors import ConfigError
 
@@ -66,34 +59,6 @@ def test_agents_of_a_naming_game_agree(tmp_path):
     assert (words == words[0]).all() and corpus.columns["speaker"].tolist() == sorted([0, 1, 2, 3] * 6)
 
 
-def test_a_policy_learns_by_several_updates_a_rollout(tmp_path):
-    """More updates of the same rollouts bring it further, and the chance level is that of a guess."""
-    results = [
-        trained(experiment("policy", f"play.num_updates={number}"), tmp_path / str(number))
-        for number in (1, 6)
-    ]
-    rewards = [load_run(tmp_path / str(number)).log["train.accuracy"][-1] for number in (1, 6)]
-    assert results[1].chance == {"accuracy": 0.25} and rewards[0] < rewards[1] and rewards[1] > 0.9
-
-
-def test_sections_that_a_play_does_not_read_are_refused_where_they_are_given_with_it():
-    """What a shipped game has below is left out, also of the written config."""
-    written = experiment("naming").to_tree()
-    assert set(written) == {"name", "about", "play", "training", "evaluation", "code"}
-    assert "init_sender" not in written["training"]
-    for setting in (
-        "world=thing",
-        "training.freeze_sender=true",
-        "optimizer.lr=1",
-        "evaluation.keep=interactions",
-    ):
-        with pytest.raises(
-            ConfigError, match=r"^--set: .*: play \./naming_game\.py:NamingGame does not read it$"
-        ):
-            experiment("naming", setting)
-    assert experiment("policy").optimizer.options.lr == 0.2
-
-
 def test_a_run_without_senders_and_receivers_says_so(tmp_path):
     trained(experiment("naming"), tmp_path)
     with pytest.raises(ConfigError, match="has no senders and receivers: score its corpus"):
@@ -119,113 +84,6 @@ def test_a_trained_play_that_can_not_learn_is_refused_before_anything_is_written
     with pytest.raises(ConfigError, match=f"^Mine: for a TrainedPlay, {message}$"):
         trained(load_experiment("disc_tiny", [f"play={file}:Mine"]), tmp_path / "run")
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('return {"accuracy": right / rounds}', "return right", "expected measures by name, got int"),
-        ('return {"accuracy": right / rounds}', 'return {"accuracy": rigt}', "name .rigt. is not defined"),
-        (
-            'return {"accuracy": float(',
-            'return {"acuracy": float(',
-            "expected a measure accuracy, got acuracy",
-        ),
-        ("return Corpus(", "return list(", "takes no keyword arguments"),
-    ],
-    ids=["no measures", "a typing error", "another name", "no corpus"],
-)
-def test_a_play_is_tried_before_anything_is_written(tmp_path, old, new, message):
-    """One line with the file and its line, also of what would have failed at the end only."""
-    file, text = tmp_path / "mine.py", (EXAMPLES / "naming_game.py").read_text()
-    assert old in text
-    file.write_text(text.replace(old, new))
-    with pytest.raises(Exception, match=message) as raised:
-        trained(load_experiment("disc_tiny", [f"play={file}:NamingGame"]), tmp_path / "run")
-    assert str(own_code.error_in_part(raised.value) or raised.value).startswith(f"{file}:")
-    assert not (tmp_path / "run").exists()
-
-
-RECONSTRUCTION = """
-import torch
-from ecsuite.corpus import Corpus
-from ecsuite.games.plays.play import TrainedPlay
-from ecsuite.games.worlds.attributes import AttributeWorld
-
-
-class Reconstruction(TrainedPlay):
-    def __init__(self, options, **given):
-        super().__init__(options, **given)
-        self.module = torch.nn.Linear(3, 3, device=self.device)
-
-    def objective(self, step):
-        loss = (self.module(torch.eye(3)) - torch.eye(3)).square().mean()
-        return loss, {"loss": loss.detach()}
-
-    def evaluate(self):
-        return {"accuracy": 0.0}
-
-    def corpus(self, evaluation):
-        return Corpus([[1], [2]], meanings=[[0], [1]])
-
-
-class Noisy(AttributeWorld):
-    def __init__(self, options, **given):
-        super().__init__(options, **given)
-        self.noise = torch.randn(4)
-"""
-
-
-SHIPPED = {"signalling": "disc_tiny", "naming": "naming", "talk": "talk_chain", "acting": "speaker_listener"}
-"""A game of each registered play."""
-
-
-def initial_state(experiment, before):
-    """The state of a play that is made after other draws of the process, whose generator stays as it was."""
-    torch.manual_seed(before)
-    state = torch.get_rng_state()
-    play = make_play(experiment, torch.device("cpu"))
-    assert torch.equal(torch.get_rng_state(), state)
-    return {key: tensor.clone() for key, tensor in play.state().items()}
-
-
-@pytest.mark.parametrize("name", [*REGISTERED.parts, "own"])
-def test_a_play_begins_with_the_weights_of_its_seed(name, tmp_path):
-    """Whatever the process has drawn before; also a play whose author uses torch's modules as they are."""
-    game, settings = SHIPPED.get(name, "disc_tiny"), []
-    if name == "own":
-        (tmp_path / "mine.py").write_text(RECONSTRUCTION)
-        settings = [f"play={tmp_path / 'mine.py'}:Reconstruction"]
-    first, again, other = (
-        initial_state(
-            load_experiment(game, [*settings, f"training.seed={seed}", "training.precision=fp32"]), before
-        )
-        for seed, before in ((1, 10), (1, 20), (2, 10))
-    )
-    assert first.keys() == again.keys() and all(torch.equal(first[key], again[key]) for key in first)
-    if name not in ("naming", "talk"):  # whose agents have no weights
-        assert any(not torch.equal(first[key], other[key]) for key in first)
-
-
-def test_runs_of_a_play_of_the_users_own_repeat(tmp_path):
-    """Also after other draws of the process: they end with the same bytes."""
-    (tmp_path / "mine.py").write_text(RECONSTRUCTION)
-    runs = []
-    for number in range(2):
-        torch.manual_seed(number)
-        found = load_experiment("disc_tiny", [f"play={tmp_path / 'mine.py'}:Reconstruction", *SETTINGS])
-        trained(found, tmp_path / str(number))
-        runs.append((tmp_path / str(number) / "checkpoint-000000010.safetensors").read_bytes())
-    assert runs[0] == runs[1]
-
-
-def test_worlds_of_the_users_own_are_the_same_in_evaluation(tmp_path):
-    """A world that draws from torch in its constructor is made again where a run is evaluated."""
-    (tmp_path / "mine.py").write_text(RECONSTRUCTION)
-    found = load_experiment("disc_tiny", [f"world={tmp_path / 'mine.py'}:Noisy"])
-    torch.manual_seed(5)
-    noises = [make_world(found).noise for _ in range(2)]
-    assert torch.equal(*noises)
 
 
 FREEZES = """
@@ -316,85 +174,6 @@ def test_a_sweep_of_a_signalling_game_of_the_users_own_asks_its_agents(ecsuite, 
     assert len(scores) == 2 and all({"topsim", "rsa"} <= each for each in scores)
 
 
-def test_in_an_alternating_update_one_role_learns_at_a_time():
-    play = make_play(
-        load_experiment("disc_tiny", [*SMALL, "play=./alternating.py:Alternating"]), torch.device("cpu")
-    )
-    play.optimise = Optimise(play.experiment.optimizer, play.module, play.modules_of)
-
-    def weights(role):
-        return torch.cat(
-            [each.detach().flatten() for part in play.modules_of(role) for each in part.parameters()]
-        )
-
-    for step, learner in enumerate(["sender", "receiver", "sender"]):
-        before = {role: weights(role) for role in ROLES}
-        play.train_step(step)
-        assert [role for role in ROLES if not torch.equal(before[role], weights(role))] == [learner]
-
-
-OWN_UPDATE = """
-from ecsuite.games.plays.signalling import Signalling
-
-class Same(Signalling):
-    def update(self, step, optimise):
-        numbers = self.batches_of(step)
-        optimise.begin()
-        for number in numbers:
-            played = self.play_batch(number, step)
-            optimise.backward(self.loss(played), len(numbers))
-        optimise.step()
-        return played.measures
-
-class Twice(Signalling):
-    def loss(self, played):
-        return 2 * played.objective
-"""
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        (),
-        ("training.accumulate=2",),
-        ("society.senders=2", "society.receivers=3"),
-        (
-            "society.senders=3",
-            "society.receivers=2",
-            "society.meets=all",
-            "generations.every=3",
-            "training.accumulate=2",
-        ),
-        ("society.agents=3", "society.shares=perception", "sender.perception=mlp", "receiver.perception=mlp"),
-    ],
-    ids=["a pair", "accumulated", "a society", "generations", "shared"],
-)
-def test_an_update_by_public_steps_trains_like_ours(tmp_path, settings):
-    """Also in societies, where gradients are means over pairs, and where agents are replaced."""
-    (tmp_path / "own.py").write_text(OWN_UPDATE)
-    weights = []
-    for play in ("signalling", f"{tmp_path / 'own.py'}:Same"):
-        trained(
-            load_experiment("disc_tiny", [*SMALL, *settings, f"play={play}"]), tmp_path / str(len(weights))
-        )
-        weights.append(weights_of_corpus(tmp_path / str(len(weights)), print))
-    assert weights[0].keys() == weights[1].keys()
-    for name, weight in weights[0].items():
-        torch.testing.assert_close(weights[1][name], weight, rtol=1e-4, atol=1e-6)
-
-
-def test_an_own_loss_is_what_is_minimised(tmp_path):
-    """With gradient descent, twice the loss is twice the rate."""
-    (tmp_path / "own.py").write_text(OWN_UPDATE)
-    weights = []
-    for play, rate in (("signalling", 0.2), (f"{tmp_path / 'own.py'}:Twice", 0.1)):
-        given = [*SMALL, f"play={play}", "optimizer=sgd", f"optimizer.lr={rate}"]
-        trained(load_experiment("disc_tiny", given), tmp_path / str(rate))
-        weights.append(weights_of_corpus(tmp_path / str(rate), print))
-    for name, weight in weights[0].items():
-        torch.testing.assert_close(weights[1][name], weight, rtol=1e-4, atol=1e-6)
-
-
 HOOKS = """
 import torch
 
@@ -422,32 +201,6 @@ def few(play):
 class Hook:
     pass
 """
-
-
-def hooked(tmp_path, name, *settings):
-    (tmp_path / "hooks.py").write_text(HOOKS)
-    return load_experiment(
-        "disc_tiny", [*SMALL, f"training.after_step={tmp_path / 'hooks.py'}:{name}", *settings]
-    )
-
-
-@pytest.mark.parametrize("settings", [(), (f"play={PLAYS['policy']}",)], ids=["signalling", "own"])
-def test_a_hook_changes_the_training_and_is_resumed_to_the_byte(tmp_path, settings):
-    notes, runs = [], {}
-    for name in ("decay", "assigned"):
-        trained(hooked(tmp_path, name, *settings), tmp_path / name, notes=notes)
-    unchecked = "only if the function depends only on its arguments, which is not checked"
-    assert sum(unchecked in each for each in notes) == 2
-    trained(hooked(tmp_path, "decay", *settings), tmp_path / "parts", stop_after=5)
-    trained(hooked(tmp_path, "decay", *settings), tmp_path / "parts", resume=True)
-    trained(load_experiment("disc_tiny", [*SMALL, *settings]), tmp_path / "without")
-    for name in ("decay", "assigned", "parts", "without"):
-        runs[name] = weights_of_corpus(tmp_path / name, print)
-    for other in ("assigned", "parts"):
-        assert all(torch.equal(weight, runs[other][name]) for name, weight in runs["decay"].items()), other
-    assert not all(torch.equal(weight, runs["without"][name]) for name, weight in runs["decay"].items())
-    assert (tmp_path / "decay" / "code").exists()
-    assert "after_step" not in (tmp_path / "without" / "config.yaml").read_text()
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,12 @@
 """Plays of rounds: scripted agents with known ends, and models that are drawn."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
 from played_rounds import FILES, MODEL, played, rounds_of
-from stopped_runs import trained
 
-from ecsuite.eval.results.verification.files import check_files
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.participants.participant import label
 from ecsuite.games.plays.play import make_play
 from ecsuite.runtime.errors import ConfigError
 
@@ -60,51 +55,6 @@ def test_settings_that_rounds_do_not_read_are_refused(setting, message, tmp_path
     assert not (tmp_path / "run").exists()
 
 
-def test_rounds_and_answers_that_were_damaged_are_found(tmp_path):
-    """A run whose answers are not whole is not repeated by `--replay`."""
-    played(("play.agents=4", "training.num_examples=6", "play.participant=language_model"), tmp_path)
-    assert {row.verdict for row in check_files(tmp_path)} == {"identical"}
-    for file in ("rounds.jsonl", "answers.jsonl"):
-        whole = (tmp_path / file).read_bytes()
-        (tmp_path / file).write_bytes(whole[:-9])
-        assert [row.name for row in check_files(tmp_path) if row.verdict == "damaged"] == [file]
-        (tmp_path / file).write_bytes(whole)
-
-
-@pytest.mark.parametrize("at_once", [False, True])
-def test_the_corpus_has_what_each_said_last_also_as_the_second_of_two_who_speak_at_once(at_once, tmp_path):
-    """On a chain of agents the last one is never the first of two."""
-    meets = "play.meets=list,pairs=[[0,1],[1,2],[2,3]]"
-    played(["play.agents=4", meets, f"play.at_once={at_once}", "training.num_examples=30"], tmp_path)
-    last = {}
-    for row in rounds_of(tmp_path):
-        last[row["speaker"]] = row["said"]
-        if at_once:
-            last[row["listener"]] = row["answer"]
-    corpus = read_corpus(tmp_path)
-    said = [corpus.symbol_names[symbol] for (symbol,) in map(tuple, corpus.messages)]
-    assert dict(zip(corpus.columns["speaker"].tolist(), said, strict=True)) == last
-    assert sorted(last) == ([0, 1, 2, 3] if at_once else [0, 1, 2])
-
-
-def test_a_committed_minority_turns_the_others_only_if_it_is_large_enough(tmp_path):
-    """Two names, all begin with `b`; the critical share is about a tenth (Xie et al. 2011)."""
-    shares = {}
-    for number in (2, 20):
-        settings = [
-            "play.agents=100", "play.pool=2", "play.participant=collapsing,begins_with=b", f"play.num_others={number}",
-            "play.other=committed,name=a", "training.num_examples=6000", "training.batch_size=500",
-        ]  # fmt: skip
-        shares[number] = played(settings, tmp_path / str(number)).measures["others_share"]
-    assert shares[2] < 0.1 and shares[20] == 1
-
-
-def test_meetings_say_who_plays_with_whom(tmp_path):
-    played(["play.agents=8", "play.meets=ring", "training.num_examples=200"], tmp_path)
-    apart = {(row["speaker"] - row["listener"]) % 8 for row in rounds_of(tmp_path)}
-    assert apart == {1, 7}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", [(), MODEL], ids=["scripted", "model"])
 def test_a_run_that_was_stopped_ends_with_the_same_bytes(settings, tmp_path):
@@ -120,68 +70,6 @@ def test_a_run_that_was_stopped_ends_with_the_same_bytes(settings, tmp_path):
     for file in FILES:
         if (tmp_path / "whole" / file).exists():
             assert (tmp_path / "parts" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
-
-
-def test_a_limit_of_cost_ends_the_run(tmp_path):
-    prices = ("play.participant.prompt_price=1000", "play.participant.max_cost=5")
-    notes = []
-    assert played([*MODEL, *prices], tmp_path, notes=notes).stopped == "limit"
-    assert any("play.participant.max_cost: the limit of 5.0 is reached" in note for note in notes)
-    paid = json.loads((tmp_path / "metadata.json").read_text())["participants"]["play.participant"]
-    tokens = [
-        json.loads(line)["prompt_tokens"] for line in (tmp_path / "answers.jsonl").read_text().splitlines()
-    ]
-    assert paid["cost"] == pytest.approx(sum(tokens) / 1000) and 5 <= paid["cost"] < 5 + max(tokens) / 1000
-    with pytest.raises(ConfigError, match="max_cost: needs prompt_price and answer_price"):
-        load_experiment("naming", [*MODEL, prices[1]])
-
-
-def test_networks_are_not_shown_objects_with_other_names_of_values(tmp_path):
-    for file, colours in (("a", "red green blue"), ("b", "white black pink")):
-        rows = "".join(f"{colour},{shape}\n" for colour in colours.split() for shape in ("cup", "hat", "sun"))
-        (tmp_path / f"{file}.csv").write_text(f"colour,shape\n{rows}")
-    trained(
-        load_experiment(
-            "objects",
-            [f"world.objects={tmp_path}/a.csv", "training.num_epochs=1", "training.num_examples=32"],
-        ),
-        tmp_path / "run",
-    )
-    settings = [
-        "play=talk", "play.blocks=1", "play.symbols=letters", "play.names=[a,b,c,d,e,f,g,h,i,j]", "play.max_symbols=5",
-        f"play.participant=trained,run={tmp_path}/run", "training.num_epochs=1",
-    ]  # fmt: skip
-    for file in "ab":
-        game = load_experiment(
-            "talk_chain", ["world=objects", f"world.objects={tmp_path}/{file}.csv", *settings]
-        )
-        if file == "a":
-            assert trained(game, tmp_path / "talk").stopped == "epochs"
-            continue
-        with pytest.raises(
-            ConfigError, match="was trained on other objects: expected a world with the values colour="
-        ):
-            trained(game, tmp_path / "other")
-
-
-def test_candidates_have_letters():
-    assert [label(number) for number in (0, 25, 26, 51, 52, 701, 702)] == [
-        "A",
-        "Z",
-        "AA",
-        "AZ",
-        "BA",
-        "ZZ",
-        "AAA",
-    ]
-
-
-@pytest.mark.parametrize(("number", "last"), [(5, "e"), (26, "z"), (28, "ab"), (703, "aaa")])
-def test_the_chance_that_two_say_the_same_name_of_a_pool(number, last):
-    found = load_experiment("naming", ["play.agents=4", f"play.pool={number}"])
-    play = make_play(found, torch.device("cpu"))
-    assert play.chance()["accuracy"] == 1 / number and play.words.choices[-1] == last
-    assert len(set(play.words.choices)) == number
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,10 @@
 """What every world promises: batches are functions of seed, split and number, and the sender's targets come first."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 import torch
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.config.registry import WORLDS
-from ecsuite.games.worlds.object_worlds import ObjectListWorld
 from ecsuite.games.worlds.world import make_world
 
 SETS = ("task.kind=concept", "task.num_targets=2", "task.num_distractors=3")
@@ -78,45 +74,6 @@ def make(request, tmp_path, feature_file, object_table, image_folder):
     )
 
 
-def seen(batch):
-    """Everything that agents and measures see of a batch, objects in place of indices."""
-    candidates = batch.objects[batch.candidate_indices()]
-    rules = np.zeros(len(batch)) if batch.rules is None else batch.rules
-    return batch.objects[batch.shown], candidates, batch.labels, rules
-
-
-def equal(one, other):
-    return all(np.array_equal(*pair) for pair in zip(one, other, strict=True))
-
-
-def test_every_world_has_a_case():
-    assert {name.split(",")[0] for name in CASES} == set(WORLDS.parts)
-
-
-@pytest.mark.sample(4)
-def test_a_batch_is_a_function_of_seed_split_and_number(make):
-    world, again = make(), make()
-    for split in world.splits:
-        first = seen(world.batch(split, 1))
-        assert equal(first, seen(again.batch(split, 1))) and not equal(first, seen(world.batch(split, 0)))
-        if not hasattr(world, "rounds_of_split") or world.rules is not None:  # rounds of files have no seed
-            assert not equal(first, seen(make("training.seed=2").batch(split, 1)))
-    if world.rules is not None:
-        assert not equal(seen(world.batch("train", 0)), seen(world.batch("valid", 0)))
-
-
-@pytest.mark.sample(7)
-def test_the_targets_come_first_and_the_distractors_are_seen_by_the_informed_alone(make):
-    world, informed = make(), make(INFORMED)
-    num_targets = world.rounds.num_targets
-    for split in world.splits:
-        batch, whole = world.batch(split, 0), informed.batch(split, 0)
-        assert batch.num_positive == num_targets and (batch.labels.sum(1) == num_targets).all()
-        assert batch.shown.shape == (4, num_targets) and whole.shown.shape == batch.labels.shape
-        assert equal(seen(batch)[1:], seen(whole)[1:])
-        assert np.array_equal(seen(whole)[0][:, :num_targets], seen(batch)[0])
-
-
 def test_objects_are_input_of_perceptions_and_each_is_in_use(make):
     world = make(INFORMED)
     batch = world.batch("train", 0)
@@ -126,42 +83,3 @@ def test_objects_are_input_of_perceptions_and_each_is_in_use(make):
     assert used.tolist() == list(range(len(batch.objects)))
     described = world.describe(batch)
     assert len(described.meanings) == len(described.concepts) == 4
-
-
-@pytest.mark.sample(6)
-def test_the_last_batch_of_an_epoch_and_of_an_evaluation_is_cut(make):
-    """The rounds that are left are those that the whole batch begins with."""
-    whole, cut = make(), make("training.num_examples=10", "evaluation.num_valid=10")
-    if whole.num_train == cut.num_train:
-        pytest.skip("rounds of files are as many as there are lines")
-    for split in ("valid", "seen") if "seen" in whole.splits else ("valid",):
-        assert [len(cut.batch(split, number)) for number in (0, 2, 3)] == [4, 2, 0]
-        few, all_of_them = seen(cut.batch(split, 2)), seen(whole.batch(split, 2))
-        assert equal(few, [part[:2] for part in all_of_them])
-        assert cut.batch(split, 2).values is None or len(cut.batch(split, 2).values) <= len(
-            cut.batch(split, 2).objects
-        )
-    assert [len(cut.batch("train", number)) for number in range(6)] == [4, 4, 2, 4, 4, 2]
-    own = make("evaluation.batch_size=5")
-    assert [len(own.batch("valid", number)) for number in range(3)] == [5, 5, 2] and len(
-        own.batch("train", 0)
-    ) == 4
-    is_own = isinstance(own, ObjectListWorld)  # whose corpora speak of every object
-    assert sum(map(len, own.corpus_batches(7))) == (own.objects.number if is_own else 7)
-
-
-@pytest.mark.sample(7)
-def test_what_is_held_out_is_never_trained_on(make):
-    world = make()
-    if "seen" not in world.splits:
-        return
-    about = {split: set() for split in world.splits}
-    for split, number in product(world.splits, range(30)):
-        batch = world.draw(split, number, 8)
-        about[split] |= set(
-            batch.objects @ [16, 4, 1][: batch.objects.shape[1]] if batch.rules is None else batch.rules
-        )
-    assert not (about["train"] | about["seen"]) & (about["valid"] | about["test"])
-    assert about["all"] & about["test"] and about["all"] & about["train"]
-    for name, (_, split) in world.extra_evaluations().items():
-        assert split == ("seen" if name.startswith("seen") else "test")

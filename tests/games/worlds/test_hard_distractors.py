@@ -4,29 +4,9 @@ import numpy as np
 import pytest
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.worlds.candidates import SharingDistractors, SimilarDistractors, with_target_at
+from ecsuite.games.worlds.candidates import SimilarDistractors, with_target_at
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
-
-
-def test_distractors_share_as_many_values_and_are_all_different():
-    world = make_world(load_experiment("disc_small", ["world.shared_values=2", "training.batch_size=512"]))
-    batch = world.batch("train", 0)
-    rounds = batch.values.reshape(512, 6, 4)
-    targets = rounds[batch.labels]
-    shared = (rounds == targets[:, None]).sum(2)
-    assert (shared[~batch.labels] == 2).all() and (shared[batch.labels] == 4).all()
-    assert all(len(np.unique(each, axis=0)) == 6 for each in rounds)
-    assert len(np.unique(targets, axis=0)) > 200  # of 256 objects
-    assert abs(batch.labels.mean(0) - 1 / 6).max() < 0.06  # targets are at any place
-
-
-def test_every_object_that_shares_them_is_drawn_equally_often():
-    sharing = SharingDistractors(1, 1, 2, 3)  # 2 attributes of 3 values: 4 objects share one
-    words = np.random.default_rng(0).integers(2**63, size=(4000, 1)).astype(np.uint64)
-    found = sharing.of(np.tile([2, 0], (4000, 1)), words)[:, 0]
-    objects, counts = np.unique(found, axis=0, return_counts=True)
-    assert objects.tolist() == [[0, 0], [1, 0], [2, 1], [2, 2]] and counts.min() > 900
 
 
 def similar(number, num_shared=None, values=None, vectors=None, rounds=1):
@@ -49,27 +29,6 @@ def test_the_nearest_objects_are_those_of_a_line():
         assert len(sets) == 3 and all(target not in each and len({*each}) == 2 for each in sets)
     placed = with_target_at(np.array([7, 8]), np.array([[1, 2], [3, 4]]), np.array([2, 0]))
     assert placed.tolist() == [[2, 1, 7], [8, 3, 4]]
-
-
-@pytest.mark.parametrize("settings", [["world.distractors=nearest"], ["world.shared_values=2"]])
-def test_similar_distractors_are_random_and_ask_equally_for_each_attribute(tmp_path, settings):
-    """4 colors, 3 shapes, 3 sizes: 7 objects differ in one value, so that 21 pairs of distractors are possible."""
-    rows = "".join(f"{c},{s},{z}\n" for c in "abcd" for s in "efg" for z in "hij")
-    (tmp_path / "objects.csv").write_text("color,shape,size\n" + rows)
-    more = [f"world.objects={tmp_path / 'objects.csv'}", "task.num_distractors=2", "training.batch_size=1024"]
-    world = make_world(load_experiment("objects", [*settings, *more, "training.num_examples=9216"]))
-    sets, differing = {}, np.zeros(3)
-    for number in range(9):
-        batch = world.batch("train", number)
-        rounds = batch.values[batch.candidate_indices()]
-        targets = rounds[batch.labels]
-        differs = rounds != targets[:, None]
-        assert (differs.sum(2)[~batch.labels] == 1).all()
-        differing += differs.sum((0, 1))
-        for target, others in zip(targets, batch.ids[batch.candidate_indices()], strict=True):
-            sets.setdefault(tuple(target), set()).add(tuple(sorted(others)))
-    assert {len(each) for each in sets.values()} == {21} and len(sets) == 36
-    assert abs(differing / differing.mean() - 1).max() < 0.04
 
 
 def test_values_are_shared_where_objects_are_held_out():

@@ -11,8 +11,6 @@ from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 SMALL = ("training.batch_size=16", "training.num_examples=1024", "evaluation.num_valid=64")
-DARK = "color=red, dark"
-"""A value with a comma."""
 
 
 @pytest.fixture
@@ -46,37 +44,6 @@ def objects_in(world, split, part="candidates"):
     }
 
 
-CUPS = [{"shape=cup", "color=red"}]
-
-
-@pytest.mark.parametrize(
-    ("held_out", "combinations", "number"),
-    [
-        ("shape=cup", [{"shape=cup"}], 6),
-        ("shape=cup,color=red", CUPS, 2),
-        (f"'{DARK} , shape=cup'", [{DARK, "shape=cup"}], 2),
-        ('["shape=cup,color=red", "shape=jar,color=blue"]', [*CUPS, {"shape=jar", "color=blue"}], 4),
-        ('["shape=cup,color=red", "shape=cup,size=1"]', [*CUPS, {"shape=cup", "size=1"}], 4),
-        ("[shape=cup, size=1]", [{"shape=cup"}, {"size=1"}], 12),
-    ],
-)
-def test_objects_with_all_values_of_a_combination_are_held_out(table, held_out, combinations, number):
-    world = make(table, held_out)
-    everything = {frozenset(names) for names in product(*world.value_names)}
-    unseen = {names for names in everything if any(each <= names for each in combinations)}
-    assert len(everything) == 18 and len(unseen) == number
-    assert objects_in(world, "valid", "targets") == objects_in(world, "test", "targets") == unseen
-    assert objects_in(world, "valid") == everything and objects_in(world, "valid", "distractors") > unseen
-    assert objects_in(world, "train") == objects_in(world, "seen") == everything - unseen
-    if number > 1:
-        assert objects_in(make(table, held_out, "world.candidates=split"), "valid") == unseen
-    assert objects_in(world, "all") == everything
-    assert world.extra_evaluations() == {"seen objects": (world, "seen")}
-    assert world.notes[-1] == f"{table}: {number} of 18 objects are held out from training"
-    columns = [world.describe(batch).columns["split"] for batch in world.corpus_batches(100)]
-    assert (np.concatenate(columns) == "held_out").sum() == number
-
-
 @pytest.mark.parametrize(
     ("game", "held_out", "number", "total"),
     [
@@ -94,32 +61,6 @@ def test_every_world_of_named_values_has_it(game, held_out, number, total):
     assert world.extra_evaluations() == {"seen objects": (world, "seen")}
     described = [world.describe(batch).columns["split"] for batch in world.corpus_batches(1000)]
     assert {*np.concatenate(described)} == {"train", "held_out"}
-
-
-def test_classes_of_images_and_digits_have_it(image_folder):
-    files = {"world.objects": image_folder}
-    world = make_world(load_experiment("images", ["world.held_out_value=class=cat", "world.size=16"], files))
-    assert world.notes[-1].endswith("8 of 16 objects are held out from training")
-    digits = make("digits", "[digit=3, digit=5]", "world.held_out=0")
-    assert digits.notes == ("digits: 365 of 1797 objects are held out from training",)
-
-
-def test_rules_with_a_combination_are_held_out():
-    sets = ("task.kind=concept", "task.num_targets=2", "task.num_distractors=2", "world.rule_length=2")
-    world = make(
-        "disc_tiny", "attribute0=1,attribute2=3", "world.kind=thing", "world.num_attributes=3", *sets
-    )
-    held_out = world.rules.columns["split"] == "held_out"
-    assert world.table[held_out].tolist() == [[1, -1, 3]] and len(held_out) == 3 * 16
-    assert np.unique(world.batch("valid", 0).rules).tolist() == np.flatnonzero(held_out).tolist()
-    assert not np.isin(np.flatnonzero(held_out), world.draw("train", 0, 1024).rules).any()
-    shapes = make("disc_tiny", "[color=red, 'shape=circle,color=blue']", "world.kind=shape", *sets)
-    assert (
-        shapes.rules.columns["split"] == "held_out"
-    ).sum() == 5 + 3 + 3 + 1  # red beside another value, and one
-    with pytest.raises(ConfigError, match=r"held_out_value: no rule has color=red,shape=circle: expected"):
-        make("disc_tiny", "'color=red,shape=circle'", "world.kind=shape", *sets[:3])
-    assert world.extra_evaluations() == {"seen rules": (world, "seen")}
 
 
 @pytest.mark.parametrize(
@@ -140,27 +81,6 @@ def test_what_cannot_be_held_out_is_refused_in_one_line(table, held_out, message
     with pytest.raises(ConfigError, match=message) as refused:
         make(table, held_out)
     assert "\n" not in str(refused.value)
-
-
-def test_one_held_out_object_has_distractors_but_of_its_split(table):
-    one = "shape=cup,color=red,size=1"
-    assert len(objects_in(make(table, one), "valid", "distractors")) == 17
-    with pytest.raises(
-        ConfigError, match=r"^2 distinct candidates .* there are 17 in train, 1 in valid: lower"
-    ):
-        make(table, one, "world.candidates=split")
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (("world.held_out=0.3",), "world.held_out_value: expected held_out to be unset"),
-        (("world.rare_combinations=1",), "world.held_out_value: expected rare_combinations to be unset"),
-    ],
-)
-def test_objects_are_held_out_in_one_way(settings, message):
-    with pytest.raises(ConfigError, match=message):
-        make("disc_tiny", "attribute0=1,attribute1=2", *settings)
 
 
 @pytest.mark.slow

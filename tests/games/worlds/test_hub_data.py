@@ -52,12 +52,6 @@ def test_the_checksum_is_of_the_content_in_any_form(folder):
     assert one == other == digest(str(folder / "saved")) != test and len(one) == 64
 
 
-def test_a_table_of_a_data_set(folder):
-    table = read_objects(f"hf:{folder}/table")
-    assert table.names == (("shape=a", "shape=b"), ("size=1", "size=2")) and len(table.table) == 4
-    assert kind_of(str(folder / "table")) == "objects"
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [

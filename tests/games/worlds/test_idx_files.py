@@ -6,7 +6,6 @@ import re
 import numpy as np
 import pytest
 
-from ecsuite.games.config.sources import content_digest
 from ecsuite.games.worlds.images import read_idx, read_images
 from ecsuite.runtime.errors import ConfigError
 
@@ -24,25 +23,6 @@ def write(folder, part, images, labels, pack=bytes, suffix=""):
     folder.mkdir(exist_ok=True)
     (folder / f"{part}-images-idx3-ubyte{suffix}").write_bytes(pack(idx(images)))
     (folder / f"{part}-labels-idx1-ubyte{suffix}").write_bytes(pack(idx(labels)))
-
-
-def test_all_parts_with_their_labels(tmp_path):
-    write(tmp_path / "raw", "train", IMAGES[:4], LABELS[:4], gzip.compress, ".gz")
-    write(tmp_path / "raw", "t10k", IMAGES[4:], LABELS[4:])
-    found = read_images(str(tmp_path), 28)
-    assert found.files == ("t10k/0", "t10k/1", *(f"train/{number}" for number in range(4)))
-    assert (found.images == IMAGES[[4, 5, 0, 1, 2, 3], :, :, None]).all() and not found.notes
-    assert found.class_names == ("0", "1", "3") and found.class_id.tolist() == [1, 2, 2, 1, 2, 0]
-
-
-def test_an_unpacked_file_is_taken_and_the_digest_is_of_all_files(tmp_path):
-    write(tmp_path, "train", IMAGES, LABELS)
-    before = content_digest(str(tmp_path))
-    write(tmp_path, "train", 255 - IMAGES, LABELS, gzip.compress, ".gz")
-    assert (read_images(str(tmp_path), 28).images == IMAGES[..., None]).all()
-    assert content_digest(str(tmp_path)) == before
-    write(tmp_path, "train", IMAGES, LABELS[::-1].copy())
-    assert content_digest(str(tmp_path)) != before
 
 
 def test_a_game_about_them(tmp_path, ecsuite):

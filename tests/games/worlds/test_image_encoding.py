@@ -1,6 +1,5 @@
 """Feature files from images: classes are folders, rows are in the order of names, and bad input is one line."""
 
-import numpy as np
 import pytest
 
 from ecsuite.games.config.sources import find_images
@@ -39,24 +38,6 @@ def birds(tmp_path):
 
 def encode(folder, encoder, **options):
     return encode_folder(folder, encoder, device="cpu", progress=lambda *_: None, **options)
-
-
-def test_a_class_is_a_folder_and_rows_are_in_the_order_of_names(birds, encoder):
-    arrays = encode(birds, encoder)
-    assert arrays["class_names"].tolist() == ["robin", "wren"]
-    assert arrays["class_id"].tolist() == [0, 0, 0, 1, 1]
-    features = arrays["features"]
-    assert features.shape == (5, WIDTH) and features.dtype == np.float32 and np.isfinite(features).all()
-    assert (features[1] == features[3]).all()
-    assert len(np.unique(features, axis=0)) == 4
-
-
-def test_the_size_of_a_batch_changes_nothing(birds, encoder, monkeypatch):
-    whole, done = encode(birds, encoder), []
-    monkeypatch.setattr("ecsuite.games.worlds.images.BATCH", 2)
-    parts = encode_folder(birds, encoder, device="cpu", progress=lambda *step: done.append(step[1:]))
-    np.testing.assert_allclose(parts["features"], whole["features"], rtol=1e-5, atol=1e-6)
-    assert done == [(2, 5), (4, 5), (5, 5)]
 
 
 def test_images_that_lie_in_the_folder_itself_have_no_class(birds, encoder):

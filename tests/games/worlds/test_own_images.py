@@ -8,7 +8,6 @@ import pytest
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.worlds.images import encode_folder
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
@@ -49,14 +48,6 @@ def test_a_folder_is_a_game(ecsuite, photos):
     assert code == 2 and err.splitlines()[-1].startswith("runs/photos holds another run (")
 
 
-def test_the_class_is_reconstructed(image_folder):
-    settings = [*SMALL[:-3], "task=reconstruction"]
-    world = make_world(load_experiment(image_folder, [*settings, "world.size=16"]))
-    batch = world.batch("train", 0)
-    assert world.num_values == (2,)
-    assert (batch.values[batch.shown[:, 0], 0] == world.objects.values_table[batch.rules, 0]).all()
-
-
 def test_classes_of_other_images_have_the_numbers_of_training(image_folder, photos):
     settings = [*SMALL[:-3], "task=reconstruction", "world.size=16"]
     trained = make_world(load_experiment(image_folder, settings))
@@ -74,58 +65,3 @@ def test_images_of_a_batch_are_few(image_folder):
     batches = [world.batch("train", number) for number in (0, 1)]
     assert [len(batch.objects) for batch in batches] == [5, 5]
     assert not np.array_equal(*(batch.objects for batch in batches))
-
-
-@pytest.mark.parametrize("informed", [False, True])
-def test_the_corpus_speaks_of_every_image(image_folder, informed):
-    settings = [*SMALL, "evaluation.corpus_size=3"]
-    settings += ["task.sender_input=targets_and_distractors"] if informed else []
-    world = make_world(load_experiment("disc_tiny", settings, {"world.objects": image_folder}))
-    batches = list(world.corpus_batches(3))
-    assert np.concatenate([batch.rules for batch in batches]).tolist() == list(range(16))
-    assert all(batch.shown.shape[1] == (3 if informed else 1) for batch in batches)
-    for batch in batches:
-        assert all(len(set(round_)) == len(round_) for round_ in batch.candidate_indices().tolist())
-
-
-def test_random_convolutions_are_fixed_and_tell_images_apart(image_folder, ecsuite, photos):
-    vectors = encode_folder(photos, "random", progress=lambda *_: None)["features"]
-    again = encode_folder(photos, "random", progress=lambda *_: None)["features"]
-    assert vectors.shape == (16, 1024) and (vectors == again).all()
-    assert len(np.unique(vectors.round(3), axis=0)) == 16
-    assert np.abs(vectors.mean(1)).max() < 1e-5 and np.abs(vectors.std(1) - 1).max() < 1e-2
-    code, _, err = ecsuite("train-game", "photos/", "--world", "image_features", *LINE)
-    assert code == 0, err
-    code, out, err = ecsuite("data", "features", "photos.npz", "--images", "photos", "--encoder", "random")
-    assert code == 0 and "16 rows of 2 classes, 1,024 features each" in out, err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nowhere/"], "nowhere/: no such folder: expected a folder of images"),
-        (["photos", "--set", "world.size=20"], "world.size: expected"),
-        (["photos", "--set", "world.images_per_batch=2"], "world.images_per_batch: expected at least the 3"),
-        (
-            ["photos", "--set", "world.encoder=random"],
-            "world images does not read it; read by image_features",
-        ),
-        (["photos", "--set", "world.held_out_value=class=dog"], "unknown value 'class=dog'"),
-        (["photos", "--set", "task.num_distractors=16"], "17 distinct candidates need 17 objects, but"),
-        (["images"], "world.objects: expected a folder of images, such as --objects photos/"),
-        (
-            ["photos/cat/01.png"],
-            "photos/cat/01.png: expected a file that ends in .yaml, a table such as objects.csv or a folder of images",
-        ),
-    ],
-)
-def test_mistakes(ecsuite, photos, arguments, message):
-    code, _, err = ecsuite("train-game", *arguments[:1], *LINE, *arguments[1:])
-    assert code == 2 and message in err and err.count("\n") == 1, err
-
-
-def test_a_run_folder_is_not_a_folder_of_images(ecsuite, tmp_path):
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "config.yaml").write_text("")
-    code, _, err = ecsuite("train-game", "run")
-    assert code == 2 and "run: a run folder: expected a game; its game is run/config.yaml" in err

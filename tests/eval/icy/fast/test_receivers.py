@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from ecsuite.agents.cells import LSTMCell
 from ecsuite.agents.factory import make_receiver
 from ecsuite.agents.message import Message
 from ecsuite.eval.icy.fast.receivers import make_fused_receiver
@@ -50,24 +49,5 @@ def test_states_and_gradients_equal_the_module(spec):
             )
 
 
-@pytest.mark.parametrize("spec", ["sru", "cnn", "fc2l", "hier:gru,stop=first", "hier:lstm,reset=on"])
-def test_other_receivers_have_no_fused_implementation(spec):
-    assert make_fused_receiver(receiver(spec)) is None
-
-
 def test_style_egg_has_no_fused_implementation():
     assert make_fused_receiver(receiver("gru", style="egg")) is None
-
-
-def test_a_receiver_with_cells_of_two_classes_has_no_fused_implementation():
-    mixed = receiver("gru-2l")
-    mixed.cells[1] = LSTMCell(HIDDEN, HIDDEN)
-    assert make_fused_receiver(mixed) is None
-
-
-def test_a_second_derivative_is_refused():
-    module = receiver("gru")
-    parameters, symbols = stacked([module]), torch.ones(LENGTH, 1, BATCH, dtype=torch.long)
-    state = make_fused_receiver(module).final_state(parameters, symbols)
-    with pytest.raises(RuntimeError, match="not support second derivatives"):
-        torch.autograd.grad(state.sum(), [parameters["embed.weight"]], create_graph=True)

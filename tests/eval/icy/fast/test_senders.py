@@ -5,11 +5,8 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from ecsuite.agents.cells import DAGCell, LSTMCell
 from ecsuite.agents.factory import make_sender
-from ecsuite.agents.senders import RecurrentSender
 from ecsuite.agents.spec import parse_agent
-from ecsuite.eval.icy.fast.cells import FUSED_CELLS
 from ecsuite.eval.icy.fast.senders import SupervisedBatch, make_fused_sender
 
 NUM_ATTRIBUTES, NUM_VALUES, LENGTH, VOCAB_SIZE, HIDDEN, BATCH = 3, 4, 6, 5, 8, 10
@@ -103,35 +100,6 @@ def test_gradients_are_correct_at_extreme_probabilities(name, soft_message_build
         assert (actual - expected).abs().max() <= 1e-3 * expected.abs().max() + 1e-8, key
 
 
-@pytest.mark.parametrize("name", ["sru", "sru-2l-z", "husendz:sru", "transformer"])
-def test_some_senders_have_no_fused_implementation(name):
-    assert make_fused_sender(make(name)) is None
-
-
-def test_fused_senders_have_style_icy():
-    """Style egg has a bias in the input projection and a learnt first input. FC1L has only one style."""
-    assert make_fused_sender(make("lstm", style="egg")) is None
-    assert make_fused_sender(make("husenda:lstm", style="egg")) is None
-    assert make_fused_sender(make("fc1l", style="egg")) is not None
-
-
-def test_accuracy_and_cross_entropy_of_a_batch():
-    messages = torch.tensor([[[1, 2]]]).transpose(0, 1)  # one symbol, one replica, two examples
-    examples = SupervisedBatch(torch.zeros(1, 1, 2, dtype=torch.long), messages, 1, 3)
-    probabilities = torch.tensor([[0.25, 0.5, 0.25], [0.5, 0.25, 0.25]]).T[None, None]
-    loss = examples.cross_entropy(probabilities)
-    assert examples.accuracy.tolist() == [0.5]
-    assert loss.item() == pytest.approx((torch.tensor(2.0).log() + torch.tensor(4.0).log()).item() / 2)
-
-
-def test_cross_entropy_is_finite_if_a_target_has_probability_0():
-    examples = SupervisedBatch(
-        torch.zeros(1, 1, 1, dtype=torch.long), torch.ones(1, 1, 1, dtype=torch.long), 1, 2
-    )
-    assert 80 < examples.cross_entropy(torch.tensor([1.0, 0.0]).view(1, 1, 2, 1)).item() < 90
-    assert examples.accuracy.tolist() == [0]
-
-
 @pytest.mark.parametrize("factor", [0.0, 1.0, 3.0])
 def test_a_weighted_loss_has_weighted_gradients(factor):
     sender = make("gru")
@@ -144,18 +112,6 @@ def test_a_weighted_loss_has_weighted_gradients(factor):
         torch.testing.assert_close(gradients[1][name], factor * gradient)
 
 
-def test_subclasses_compute_something_else_and_have_no_fused_implementation():
-    class OtherCell(DAGCell):
-        nodes = (("tanh", 0), ("relu", 1))
-
-    class OtherSender(RecurrentSender):
-        pass
-
-    sender = make("gru")
-    sender.__class__ = OtherSender
-    assert OtherCell not in FUSED_CELLS and make_fused_sender(sender) is None
-
-
 @pytest.mark.parametrize("name", ["gru", "husenda:lstm", "fc2l"])
 def test_without_gradient_no_gradient_is_computed(name):
     sender, counts = make(name), []
@@ -164,21 +120,3 @@ def test_without_gradient_no_gradient_is_computed(name):
             make_fused_sender(sender).loss(stacked([sender]), make_batch(1))
         counts.append(counter.get_total_flops())
     assert counts[1] < 0.6 * counts[0]
-
-
-@pytest.mark.parametrize("name", ["gru-2l", "husendz:gru"])
-def test_an_agent_with_cells_of_two_classes_has_no_fused_implementation(name):
-    sender = make(name)
-    if name == "gru-2l":
-        sender.cells[1] = LSTMCell(HIDDEN, HIDDEN)
-    else:
-        sender.lower = LSTMCell(1, HIDDEN)
-    assert make_fused_sender(sender) is None
-
-
-def test_a_second_derivative_is_refused():
-    sender = make("gru")
-    parameters = stacked([sender])
-    loss = make_fused_sender(sender).loss(parameters, make_batch(1))
-    with pytest.raises(RuntimeError, match="not support second derivatives"):
-        torch.autograd.grad(loss, [parameters["scores.weight"]], create_graph=True)

@@ -1,8 +1,6 @@
 """Figures: their content, no overlapping labels, and the same bytes for the same input."""
 
 import json
-import re
-import sys
 
 import numpy as np
 import pytest
@@ -71,28 +69,6 @@ def test_odd_names_stay_on_their_line(figures, draw):
         assert shown.count(name) == 2
 
 
-def test_translation_shows_pairs_and_unmatched(figures):
-    """Word 7 is concept `a`, three times of four; word 9 is a paraphrase; `c` has no word."""
-    corpus = corpus_of(
-        [[7], [7], [7], [7], [8], [8], [9]],
-        [[0], [0], [0], [2], [1], [1], [0]],
-        concept_names=("a", "b", "c"),
-    )
-    draw_translation(corpus)
-    shown, boxes = texts(figures[0])
-    middle = dict(zip(shown, boxes[:, [1, 3]].mean(axis=1), strict=True))
-    assert middle["7"] == pytest.approx(middle["a"], abs=3) and middle["b"] < middle["a"]
-    assert middle["9"] == pytest.approx(middle["c"], abs=3) and middle["c"] < middle["b"]
-    assert (
-        figures[0].get_suptitle()
-        == "corpus: concept best matching 0.714\n3 words, 3 concepts, 2 pairs, 7 samples"
-    )
-    assert [text for text in shown if "%" in text] == ["75%", "75%", "100%", "100%"]
-    widths = [line.get_linewidth() for line in figures[0].axes[0].lines if len(line.get_xdata()) == 2]
-    assert sorted(widths)[-2:] == pytest.approx([0.8 + 3.4 * 2 / 3, 4.2])
-    assert sorted(widths)[:-2] == [0.5, 0.5]  # 7 to c, and 9 to a
-
-
 @pytest.mark.slow
 def test_words_without_a_pair_stand_by_their_frequency(figures):
     """All name one concept: 3 is its word, 1 said twice, 2 four times, 4 once."""
@@ -125,26 +101,11 @@ def test_too_many_concepts_are_counted_not_drawn(figures, monkeypatch):
     assert "… and 14 more words\n" in figures[1].get_suptitle()
 
 
-def test_heatmap_has_the_pairs_on_its_diagonal(figures, no_layout):
-    draw_heatmap(CORPORA["quantized"])
-    shares = figures[0].axes[0].collections[0].get_array()
-    diagonal = shares.diagonal()
-    assert shares.shape == (24, 20) and 20 < diagonal.min() and shares.max() <= 100
-    assert (diagonal > 3 * shares[:20].mean(axis=1)).all()
-
-
 def test_empty_messages(tmp_path, no_layout):
     corpus = corpus_of([[], []], [[0], [1]])
     assert [path.name for path in draw_score(corpus, tmp_path)] == ["translation.svg", "translation.png"]
     with pytest.raises(CorpusError, match="every message is empty: expected words"):
         draw_heatmap(corpus, tmp_path / "a.png")
-
-
-@pytest.mark.parametrize("draw", [draw_translation, draw_heatmap])
-def test_no_concepts(draw, tmp_path):
-    message = "the corpus has no concepts to match words with"
-    with pytest.raises(CorpusError, match=message):
-        draw(Corpus(messages=Ragged.from_rows([[1]])), tmp_path / "a.png")
 
 
 def write_run(folder, accuracies, chance=0.25):
@@ -186,37 +147,6 @@ def test_steps_at_which_generations_begin_are_marked(figures, tmp_path, no_layou
     assert "new generation" not in texts(figures[1])[0]
 
 
-def test_curves_of_folders_of_one_name(figures, tmp_path, no_layout):
-    runs = [write_run(tmp_path / name / "run", [0.5]) for name in ("a", "b")]
-    (runs[0] / "metadata.json").unlink()
-    (runs[1] / "metadata.json").write_text("{}")
-    draw_learning_curves(runs)
-    assert texts(figures[0])[0][-4:] == ["a/run", "b/run", "validation", "training"]
-
-
-@pytest.mark.parametrize(
-    ("log", "message"),
-    [
-        (None, r"expected a run folder with a log\.jsonl"),
-        ("", "expected a run folder with|no evaluation yet"),
-        (
-            '{"step": 1, "train": {}, "valid": {}}\n',
-            "unknown measure 'accuracy'",
-        ),
-        ("[]\n", r"log.jsonl:1: expected an evaluation"),
-        ("{\n", r"log.jsonl:1: expected an evaluation"),
-        ("[" * 100_000 + "\n", r"log.jsonl:1: expected an evaluation"),
-        ("\udcff\n", r"log.jsonl:1: expected an evaluation"),
-    ],
-)
-def test_logs_that_can_not_be_drawn(tmp_path, log, message):
-    if log is not None:
-        (tmp_path / "log.jsonl").write_text(log, errors="surrogateescape")
-    with pytest.raises(ConfigError, match=message):
-        draw_learning_curves([tmp_path], tmp_path / "a.png")
-    assert not (tmp_path / "a.png").exists()
-
-
 @pytest.mark.slow
 def test_sensitivity(figures):
     noisy = sensitivity(CORPORA["narrow"])
@@ -233,33 +163,6 @@ def test_sensitivity(figures):
     assert np.isnan(figures[2].axes[0].lines[0].get_ydata()[0])
 
 
-def test_all_pictures_of_a_run(tmp_path, no_layout):
-    run = write_run(tmp_path / "run", [0.5, 0.7])
-    corpus = noisy_corpus(8, 10, num_rows=250, metadata={"source_path": str(run / "corpus.jsonl")})
-    written = draw_score(corpus, tmp_path / "new" / "plots")
-    names = ["translation", "heatmap", "sensitivity", "accuracy"]
-    assert [path.name for path in written] == [f"{name}.{kind}" for name in names for kind in ("svg", "png")]
-    for path in written:
-        data = path.read_bytes()
-        assert data.startswith(b"<?xml" if path.suffix == ".svg" else b"\x89PNG\r\n")
-    again = draw_score(corpus, tmp_path / "again", ["svg"])
-    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written[::2]]
-    svg = written[0].read_text()
-    assert "<!-- attribute0=9 -->" in svg and not re.search(r"<dc:date>", svg)
-
-
-def test_from_the_folder_of_a_run_without_concepts(tmp_path):
-    run = write_run(tmp_path / "run", [0.5, 0.7])
-    corpus = Corpus(messages=Ragged.from_rows([[1]]), metadata={"source_path": str(run)})
-    assert draw_score(corpus, tmp_path, formats=["png"]) == [tmp_path / "accuracy.png"]
-
-
-def test_nothing_to_draw(tmp_path):
-    """No folder is created either."""
-    assert draw_score(Corpus(messages=Ragged.from_rows([[1], [2]])), tmp_path / "plots") == []
-    assert not (tmp_path / "plots").exists()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.jpg", "a"])
 def test_other_kinds_of_files(tmp_path, name, no_layout):
@@ -267,10 +170,3 @@ def test_other_kinds_of_files(tmp_path, name, no_layout):
     with pytest.raises(ConfigError, match=message):
         draw_translation(CORPORA["perfect"], tmp_path / "b.svg", tmp_path / name)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_without_matplotlib(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ConfigError, match=r"a picture needs matplotlib: pip install -e '\.\[plots\]'"):
-        draw_score(CORPORA["perfect"], tmp_path / "plots")
-    assert not (tmp_path / "plots").exists()

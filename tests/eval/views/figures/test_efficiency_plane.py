@@ -31,19 +31,6 @@ def source(name, complexity, accuracy, digest=TOY.digest, **more):
     return Source(name=name, file=more.pop("file"), records=tuple(records), **more)
 
 
-def test_languages_are_points_beside_the_bound(tmp_path):
-    bound_of(TOY)
-    game = {"game": "disc_tiny", "file": tmp_path}
-    figure = draw_plane(
-        [source("a", 1.0, 0.9, **game), source("b", 0.5, 0.4, **game), source("c", 0.2, 0.1, file=tmp_path)]
-    )
-    [axes] = figure.axes
-    bound, agents, corpus = axes.get_lines()
-    assert max(bound.get_xdata()) <= 1.15
-    assert agents.get_xdata().tolist() == [0.5, 1.0] and agents.get_ydata().tolist() == [0.4, 0.9]
-    assert corpus.get_xdata().tolist() == [0.2]
-
-
 def test_languages_are_named_by_who_speaks(tmp_path):
     bound_of(TOY)
     for name, said in (

@@ -60,12 +60,6 @@ def study(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="session")
-def study_page(study, tmp_path_factory):
-    """The page about this study, as bytes."""
-    return write_report([study], tmp_path_factory.mktemp("page") / "a.html").path.read_bytes()
-
-
 @pytest.fixture
 def page_of(tmp_path):
     """The text of a page about paths, and its data."""

@@ -9,9 +9,6 @@ from shutil import which
 import pytest
 
 import ecsuite as ec
-from ecsuite.eval.views.methods.settings import config_facts
-from ecsuite.files.checksums import sealed
-from ecsuite.runtime.errors import ConfigError
 
 CHANCE = (
     "The chance level of accuracy, for the best of several strategies that read no message (by position, frequency "
@@ -69,70 +66,6 @@ def test_works_are_those_of_cite(ecsuite, small_files, tmp_path):
     assert of_run <= set(re.findall(r"@\w+{(\w+),", (tmp_path / "a.bib").read_text()))
 
 
-def a_sweep(folder, runs):
-    """The file of a sweep of these runs, whose folders are not there."""
-    data = {"format": 1, "name": "study", "metrics": [], "runs": runs}
-    (folder / "sweep.json").write_text(json.dumps(sealed(data)))
-
-
-def a_run(seed, kind, failure=None, stopped="epochs"):
-    training = (
-        {}
-        if failure
-        else {"stopped": stopped, "step": 8, "measures": {"accuracy": 0.5}, "extra_evaluations": {}}
-    )
-    return {
-        "settings": {"channel.kind": kind}, "seed": seed, "folder": f"runs/{kind}-{seed}", "training": training,
-        "scores": [], "failure": failure,
-    }  # fmt: skip
-
-
-def test_failed_seeds_are_named(tmp_path):
-    kinds = [("gumbel", None), ("reinforce", "the loss is not finite at step 3")]
-    a_sweep(
-        tmp_path,
-        [
-            *(a_run(seed, kind, why) for kind, why in kinds for seed in (1, 2)),
-            a_run(3, "soft", None, "minutes"),
-        ],
-    )
-    text = str(ec.methods(tmp_path))
-    assert (
-        "The settings channel.kind (gumbel, reinforce or soft) vary: 3 combinations, 5 runs in all." in text
-    )
-    assert (
-        "Of 5 runs, 2 ended as planned. The run with seed 1, channel.kind reinforce diverged: the loss is not finite"
-        in text
-    )
-    assert "The run with seed 3, channel.kind soft was stopped early: ended at the time limit." in text
-
-
-def test_steps_are_in_the_order_of_the_rounds_that_they_come_of(tmp_path):
-    quick = {"training.num_epochs": 1, "training.batch_size": 32}
-    runs = [
-        ec.train(
-            "disc_tiny",
-            out=tmp_path / str(number),
-            overrides={**quick, "training.num_examples": number, "channel.max_len": longest},
-            progress=lambda *_: None,
-            note=lambda _: None,
-        )
-        for number, longest in ((128, 1), (64, 2))
-    ]
-    assert "1 epoch of 128 or 64 rounds, in batches of 32, that is 4 or 2 steps" in str(ec.methods(*runs))
-
-
-def test_hostile_names_are_text(small_files, tmp_path):
-    file = tmp_path / "finished" / "config.yaml"
-    text = file.read_text().rpartition("# sha256")[0]
-    file.write_text(text.replace("name: game", r"name: '\input{/etc/passwd}$x_1$ <b>[a](b)</b> `c` 50%'"))
-    found = ec.methods(tmp_path / "finished")
-    assert r"\textbackslash{}input\{/etc/passwd\}\$x\_1\$ \textless{}b\textgreater{}" in found.text("latex")
-    assert r"\\input{/etc/passwd}\$x_1\$ \<b\>\[a\](b)\</b\> \`c\` 50%" in found.text()
-    file.write_text(text.replace("kind: gumbel", "kind: ./mine.py:Mine"))
-    assert "The channel is ./mine.py:Mine (a part of our own):" in str(ec.methods(tmp_path / "finished"))
-
-
 def test_a_grammar_says_how_it_was_made(small_files):
     text = str(ec.methods("perm"))
     assert text.startswith("The corpus perm has ") and "the artificial language perm (perm: " in text
@@ -171,23 +104,6 @@ def test_a_cbm_study_tells_its_games_and_failed_seeds(small_files, tmp_path):
     assert CHANCE in text
 
 
-def test_a_society_tells_who_meets_whom(tmp_path):
-    society = {
-        "senders": 2,
-        "receivers": 3,
-        "agents": None,
-        "shares": "nothing",
-        "meets": {"kind": "ring"},
-        "voting": True,
-    }
-    (tmp_path / "config.yaml").write_text(json.dumps({"name": "game", "society": society}))
-    (tmp_path / "metadata.json").write_text('{"training": {"stopped": "epochs", "step": 9}}')
-    assert ec.methods(tmp_path).to_json()["paragraphs"]["agents"] == (
-        "There are 2 senders and 3 receivers. Who plays with whom: ring (neighbours in a ring). Options of the "
-        "society: voting."
-    )
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(which("pdflatex") is None, reason="LaTeX is not installed")
 def test_the_text_compiles_and_all_works_are_found(small_files, tmp_path):
@@ -206,42 +122,6 @@ def test_the_text_compiles_and_all_works_are_found(small_files, tmp_path):
     assert (tmp_path / "paper.bbl").read_text().count("bibitem{") == found.bibtex().count("@")
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (("nothing",), "nothing: no such file or folder of results\n"),
-        (("finished", "--metrics", "topsin"), "unknown score 'topsin'; did you mean 'topsim'?"),
-        (("finished", "--as", "csv"), "unknown form 'csv'; choices: text, markdown, latex\n"),
-    ],
-)
-def test_what_is_not_there_is_refused(ecsuite, small_files, line, message):
-    code, out, err = ecsuite("methods", *line)
-    assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(message)
-
-
-def test_a_source_is_a_run_or_a_path():
-    with pytest.raises(ConfigError, match="sources: expected runs or paths"):
-        ec.methods(3)
-
-
-def test_a_run_that_has_not_ended_is_told(small_files):
-    for name in ("corpus.jsonl", "metadata.json", "scores.json"):
-        Path("finished", name).unlink()
-    text = str(ec.methods("finished"))
-    assert "Of 1 run, 0 ended as planned. The run with seed 1 has not ended. The means over" in text
-    assert "ended unended" not in text
-
-
-def test_kinds_of_symbols_are_not_said_of_messages(tmp_path, ecsuite, monkeypatch):
-    """A corpus may have more kinds of symbols than messages."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "few.jsonl").write_text("[1, 2]\n[3, 4]\n[5]\n")
-    assert ecsuite("score", "few.jsonl", "--metrics", "has", "--out", "few.json")[0] == 0
-    assert (
-        "The corpus few has 3 messages of 5 symbols in all, of 5 kinds." in ecsuite("methods", "few.json")[1]
-    )
-
-
 def test_games_that_are_played_are_not_said_to_be_trained(small_files):
     Path("naming").mkdir()
     play = "{kind: naming, window: 30, participant: {kind: collapsing}}"
@@ -253,8 +133,3 @@ def test_games_that_are_played_are_not_said_to_be_trained(small_files):
     assert "It was played once, with seed 4" in text and "It was trained once, with seed 1" in text
     one, other = told.to_json()["paragraphs"]["game"].split("\n\n")
     assert "trained on the game game" in one and "played the game naming" in other
-
-
-def test_a_chance_level_has_three_digits():
-    facts = config_facts([{"evaluation": {"num_valid": 9}}], chance={"accuracy": [1 / 216, "unknown"]})
-    assert facts["chance"] == [{"measure": "accuracy", "levels": "0.00463 or unknown"}]

@@ -33,12 +33,6 @@ def test_the_lexicon_tags_words_numbers_and_unknown_words(store, run):
     assert run("udpos", "xx")[0] == [("DET", "VERB"), ("NUM", "NUM", "NOUN", "NOUN")]
 
 
-def test_without_numbers_in_training_they_are_tagged_as_other_words(store, run):
-    store("udpos/dev-en.tsv", columns("a/DET b/NOUN c/NOUN"))
-    store("udpos/test-xx.tsv", columns("7/NUM"))
-    assert run("udpos", "xx")[0] == [("NOUN",)]
-
-
 def test_dev_is_used_if_train_or_its_labels_are_missing(store, run):
     store("udpos/dev-en.tsv", columns("a/DET a/NOUN"))
     assert run("udpos", "en", "majority")[0] == [("DET", "DET")]
@@ -69,12 +63,6 @@ def test_english_that_cannot_be_learnt_from_is_an_error(store, tmp_path, name, t
     assert message in str(error.value)
 
 
-def test_pairs_all_get_the_most_frequent_label(store, run):
-    store("pawsx/train-en.tsv", "a\tb\t1\nc\td\t1\ne\tf\t0\n")
-    store("pawsx/dev-de.tsv", "a\tb\t0\nc\td\t1\n")
-    assert run("pawsx", "de") == (["1", "1"], {"accuracy": 50.0})
-
-
 def test_answers_are_sentences(store, run):
     questions = [
         {"id": "q", "question": "Whom did Bob meet?", "answers": [{"text": "Ada", "answer_start": 0}]},
@@ -89,27 +77,9 @@ def test_answers_are_sentences(store, run):
     assert run("xquad", "es", "first sentence")[0] == {"q": "Ada lives in Oslo.", "r": "Ada lives in Oslo."}
 
 
-def test_translations_share_characters(store, run):
-    store("tatoeba/tatoeba.nld-eng.eng", "Tom is in Boston.\nMary has 3 cats.\nWhy?\n")
-    store("tatoeba/tatoeba.nld-eng.nld", "Tom is in Boston.\nMarie heeft 3 katten.\nWaarom?\n")
-    # English sorted: Mary, Tom, Why
-    assert run("tatoeba", "nl") == ([1, 0, 2], {"accuracy": 100.0})
-    assert run("tatoeba", "nl", "first row")[1] == {"accuracy": pytest.approx(100 / 3)}
-
-
-def test_the_baseline_of_bucc_has_no_pairs(store, run):
-    for ending, text in (("de", "de-1\ta\n"), ("en", "en-1\ta\n"), ("gold", "de-1\ten-1\n")):
-        store(f"bucc2018/de-en.dev.{ending}", text)
-    assert run("bucc2018", "de") == (set(), {"f1": 0.0, "precision": 0.0, "recall": 0.0})
-
-
 def test_unknown_baselines(tmp_path):
     with pytest.raises(ConfigError, match="unknown baseline 'lexikon'; did you mean 'lexicon'\\?"):
         TASKS["udpos"].fit_baseline(tmp_path, "lexikon")
-
-
-def test_every_task_has_a_baseline():
-    assert all(task.baselines for task in TASKS.values())
 
 
 LEXICON = {

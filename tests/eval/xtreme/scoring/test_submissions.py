@@ -1,8 +1,6 @@
 """Reading predictions and labels, and errors in malformed files."""
 
-import gzip
 import json
-import lzma
 import re
 
 import pytest
@@ -45,35 +43,6 @@ def entry(**question):
     return json.dumps([{"paragraphs": [{"qas": [question]}]}])
 
 
-def test_one_value_per_line(read):
-    assert read("xnli", "neutral\nentailment\n", "neutral\nneutral") == (
-        ["neutral", "entailment"],
-        ["neutral", "neutral"],
-    )
-    assert read("tatoeba", "3\r\n0\r\n\n", "1\n12\n") == ([3, 0], [1, 12])
-
-
-def test_tags_in_sentences(read):
-    predicted, right = read("panx", "O\nB-PER\n\n\nO", "O\nO\n\nO\n\n")
-    assert (predicted, right) == ([["O", "B-PER"], ["O"]], [["O", "O"], ["O"]])
-
-
-def test_pairs_in_any_order(read):
-    predicted, right = read("bucc2018", "b\ty\na\tx\nb\ty\n", "a\tx\n")
-    assert (predicted, right) == ({("a", "x"), ("b", "y")}, {("a", "x")})
-    assert read("bucc2018", "", "a\tx\n")[0] == frozenset()
-
-
-def test_answers(read):
-    predicted = json.dumps({"1": "rød", "2": ""})
-    assert read("xquad", predicted, squad(**{"1": "red", "2": "blue"})) == (
-        {"1": "rød", "2": ""},
-        [("1", ["red"]), ("2", ["blue"])],
-    )
-    only_data = json.dumps(json.loads(squad(**{"1": "red"}))["data"])
-    assert read("xquad", "{}", only_data) == ({}, [("1", ["red"])])
-
-
 @pytest.mark.parametrize(
     ("task", "predicted", "right", "message"),
     [
@@ -106,19 +75,6 @@ def test_answers(read):
 )  # fmt: skip
 def test_errors_name_their_place(refused, task, predicted, right, message):
     assert refused(task, predicted, right) == message
-
-
-def test_some_predictions_may_be_other_text(read):
-    assert read("xnli", "maybe\nneutral\n", "neutral\nneutral\n")[0] == ["maybe", "neutral"]
-
-
-@pytest.mark.parametrize(("ending", "pack"), [(".xz", lzma.compress), (".gz", gzip.compress), ("", bytes)])
-def test_files_may_be_compressed(tmp_path, ending, pack):
-    for side in ("predictions", "labels"):
-        (tmp_path / side / "pawsx").mkdir(parents=True)
-        (tmp_path / side / "pawsx" / f"test-de.tsv{ending}").write_bytes(pack(b"1\n"))
-    evaluation = evaluate(tmp_path / "predictions", tmp_path / "labels", "available")
-    assert evaluation.tasks["pawsx"] == {"de": {"accuracy": 100.0}}
 
 
 def test_a_missing_file_is_named(tmp_path):
