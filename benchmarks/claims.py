@@ -46,18 +46,10 @@ def texts_of(rows: list[VerdictRow]) -> dict[Path, str]:
 
 
 def _judged(file: Path) -> Mapping[str, Any]:
-    """The content of a file of results with present verdicts; the stored reason of an unchanged answer stays."""
-    data, stored = report_of(load_claim(file.stem), read_outcome(file)).data, json.loads(file.read_bytes())
+    """The content of a file of results with the verdicts of the present rules."""
+    data = report_of(load_claim(file.stem), read_outcome(file)).data
     assert isinstance(data, Mapping)
-    for new, old in zip(_answers(data), _answers(stored), strict=False):
-        if new["answer"] == old["answer"]:
-            new["reason"] = old["reason"]
     return data
-
-
-def _answers(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The answers of all criteria in the content of a file of results."""
-    return [data["criterion"], data["other_runs"], *data["descriptive"]]
 
 
 def write_pages(folder: Path) -> list[str]:
