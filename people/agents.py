@@ -490,7 +490,7 @@ def _draw(study: Study, results: Sequence[RoleResult], file: Path) -> None:
         blocks = [BLOCK * (block + 1) for block in range(len(each.accuracy["training"]))]
         for kind, name in EXAMPLE_KINDS.items():
             means = each.accuracy[kind]
-            low, high = zip(*(ends(mean.mean, mean.half_width) for mean in means), strict=True)
+            low, high = zip(*(ends(mean.mean, mean.half_width, (0, 1)) for mean in means), strict=True)
             y = [mean.mean for mean in means]
             lines.append(Curve(x=blocks, y=y, low=low, high=high, name=name, kind="people", panel=panel))
             lines.append(Curve(x=blocks, y=each.agents[kind], name=name, kind="agents", panel=panel))

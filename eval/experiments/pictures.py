@@ -116,7 +116,9 @@ def layout_of(keys: Sequence[str], rows: Sequence[Sequence[Any]]) -> CurveLayout
     return CurveLayout(
         heading=keys[chosen],
         names=tuple(str(row[chosen]) for row in rows),
-        panels=tuple(", ".join(f"{keys[place]}={row[place]}" for place in others) for row in rows),
+        panels=tuple(
+            ", ".join(f"{axis_label(keys[place])}={row[place]}" for place in others) for row in rows
+        ),
     )
 
 
@@ -232,7 +234,7 @@ def _lines_of(
     split = [(x, runs) for x, _, runs in ordered if FormedProtocols.is_split(runs)]
     gaps = {x for x, _ in split}
     cells = [Estimate(mean=None) if x in gaps else cell for x, cell, _ in ordered]
-    bounds = [ends(cell.mean, cell.half_width) for cell in cells]
+    bounds = [ends(cell.mean, cell.half_width, _limits(score)) for cell in cells]
     singles = [
         (x, value) for x, runs in split for run in runs if (value := run.figures.get(score)) is not None
     ]
@@ -247,6 +249,11 @@ def _lines_of(
     )
     points = replace(line, x=[x for x, _ in singles], y=[y for _, y in singles], bounds=(), is_points=True)
     return [line, replace(points, low=None, high=None)] if singles else [line]
+
+
+def _limits(score: str) -> tuple[float, float]:
+    """Least and greatest possible value of a score or an accuracy."""
+    return (0, 1) if "accuracy" in score else traits_of(score).bounds or (-math.inf, math.inf)
 
 
 def numeric_keys(keys: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
@@ -325,7 +332,7 @@ def score_intervals(table: Means, records: Sequence[Source], score: str, directi
     points = []
     for row, runs in zip(table.rows, groups_of(table, records), strict=True):
         cell = Estimate(mean=None) if FormedProtocols.is_split(runs) else row.cells[place]
-        low, high = ends(cell.mean, cell.half_width)
+        low, high = ends(cell.mean, cell.half_width, _limits(score))
         singles = [value for run in runs if (value := run.figures.get(score)) is not None]
         name = ", ".join(map(str, row.settings)) or "all runs"
         points.append(Point(row=name, value=cell.mean, low=low, high=high, single=singles, bound=cell.bound))

@@ -435,7 +435,8 @@ def measured_curves(row: IcyRow) -> list[Curve]:
             points = [
                 mean_and_half_width(values) for values in zip(*(run[name] for run in runs), strict=True)
             ]
-            low, high = zip(*(ends(*point) for point in points), strict=True)
+            limits = (0, math.inf if name == "loss" else 1)
+            low, high = zip(*(ends(*point, limits) for point in points), strict=True)
             means = [mean for mean, _ in points]
             grammar = cell.name.upper()
             bounds = [

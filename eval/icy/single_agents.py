@@ -6,6 +6,7 @@ seed; then the accuracy is measured (appendices G and J, Tables 16, 17 and 20). 
 target, it is defined for every run.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -75,6 +76,7 @@ class SingleAgents(Learning):
                 cell,
                 f"{row.model} over {row.channel}" if len(study.channels) > 1 else row.model,
                 study.cap,
+                (0, 1 if is_budget else math.inf),
             )
             for row in rows
             for cell in row.cells
@@ -355,7 +357,7 @@ def colour(cell: IcyCell) -> Role:
     return "bad" if cell.mean < RED_BELOW else "good" if cell.mean > GREEN_ABOVE else ""
 
 
-def _bar(row: IcyRow, cell: IcyCell, series: str, cap: float) -> Bar:
+def _bar(row: IcyRow, cell: IcyCell, series: str, cap: float, limits: tuple[float, float]) -> Bar:
     """A model on a grammar: `>20` if no run learnt it, `≥` if some did."""
     text = ""
     if num_censored := cell.num_left_out:
@@ -363,7 +365,7 @@ def _bar(row: IcyRow, cell: IcyCell, series: str, cap: float) -> Bar:
     published = row.published.get(cell.name)
     mean, half_width = published if isinstance(published, tuple) else (published, None)
     is_beyond = half_width is not None and mean >= PUBLISHED_CAP
-    low, high = ends(cell.mean, cell.half_width)
+    low, high = ends(cell.mean, cell.half_width, limits)
     reference_low, reference_high = ends(mean, None if is_beyond else half_width)
     return Bar(
         group=cell.name.upper(),

@@ -5,6 +5,7 @@ and Ito, with markers, line styles and hatches in addition, so that figures are 
 readers. Positions are left to matplotlib's constrained layout.
 """
 
+import math
 import re
 import sys
 from collections import Counter
@@ -375,11 +376,13 @@ def ink_on(colour: str) -> str:
     return "black" if 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.179 else "white"
 
 
-def ends(mean: float | None, half_width: float | None) -> tuple[float | None, float | None]:
-    """Return the ends of an interval around a mean; None without one."""
+def ends(
+    mean: float | None, half_width: float | None, limits: tuple[float, float] = (-math.inf, math.inf)
+) -> tuple[float | None, float | None]:
+    """Return the ends of an interval around a mean, within the possible values of the mean; None without one."""
     if mean is None or half_width is None:
         return None, None
-    return mean - half_width, mean + half_width
+    return max(limits[0], mean - half_width), min(limits[1], mean + half_width)
 
 
 def finite(values: Sequence[float | None]) -> Any:

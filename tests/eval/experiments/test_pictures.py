@@ -111,6 +111,11 @@ def test_an_axis_of_numbers_that_span_much_is_logarithmic():
     assert pictures.over_setting(zero, "accuracy")[0].axes[0].get_xscale() == "linear"
 
 
+def test_intervals_of_an_accuracy_stay_within_0_and_1():
+    _, [line] = pictures.over_setting(sources([({"rate": rate}, 0.7) for rate in (1, 2)]), "accuracy")
+    assert line.high == [1, 1] and line.low == pytest.approx([0.85 - 12.706 * 0.05] * 2, abs=1e-3)
+
+
 def words(file):
     """The texts of a picture, which matplotlib writes beside their outlines."""
     return set(re.findall(r"<!-- (.*?) -->", file.read_text()))
