@@ -117,7 +117,7 @@ def layout_of(keys: Sequence[str], rows: Sequence[Sequence[Any]]) -> CurveLayout
         heading=keys[chosen],
         names=tuple(str(row[chosen]) for row in rows),
         panels=tuple(
-            ", ".join(f"{axis_label(keys[place])}={row[place]}" for place in others) for row in rows
+            ", ".join(f"{axis_label(keys[place])}: {row[place]}" for place in others) for row in rows
         ),
     )
 

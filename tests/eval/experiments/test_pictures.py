@@ -53,7 +53,7 @@ def test_all_kinds_of_figures(ecsuite, study, tmp_path, no_layout):
         "accuracy of 8 runs, 4 lines with bands over seeds, in curves.svg",
     )
     text = words(tmp_path / "curves.svg")
-    assert {"channel", "channel.vocab_size=5", "channel.vocab_size=20", "gumbel", "accuracy"} <= text
+    assert {"channel", "vocabulary size: 5", "vocabulary size: 20", "gumbel", "accuracy"} <= text
     assert ecsuite("compare", "table", study, "--kind", "heat", "--plot", "heat.svg")[0] == 0
     assert {"gumbel", "20", "0.35", "channel", "vocabulary size"} <= words(tmp_path / "heat.svg")
     assert ecsuite("compare", "table", study, "--kind", "parallel", "--plot", "all.svg")[0] == 0
