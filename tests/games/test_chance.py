@@ -6,13 +6,7 @@ import torch
 
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.tasks.chance import (
-    Candidates,
-    best_one,
-    by_frequency,
-    place_of_one,
-    ranked,
-)
+from ecsuite.games.tasks.chance import Candidates, best_one, by_frequency, place_of_one, ranked
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.randomness import initial_weights
 

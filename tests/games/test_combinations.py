@@ -242,11 +242,12 @@ def test_a_combination_trains_and_resumes_to_the_same_bytes_or_is_refused(number
     plays(drawn(number, files), tmp_path)
 
 
+OTHERS = [n for n in range(NUM_SLOW) if n != 2]
+
+
 @pytest.mark.device("pretended")
 @pytest.mark.filterwarnings("ignore:PyTorch was compiled without cuDNN")
-@pytest.mark.parametrize(
-    "number", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in range(NUM_SLOW) if n != 2)]
-)
+@pytest.mark.parametrize("number", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in OTHERS)])
 def test_graphs_of_a_combination_give_the_weights_of_steps_one_by_one(number, files, tmp_path, monkeypatch):
     found = []
     for num_before in (10**6, 1):

@@ -30,16 +30,8 @@ def heights(figure, word):
 def two_rounds():
     rng = np.random.default_rng(0)
     return [
-        ShownRound(
-            objects=plain(24),
-            labels=np.arange(24) % 2 == 0,
-            title="round 0: color=yellow",
-        ),
-        ShownRound(
-            objects=rng.integers(10, size=(5, 2)),
-            labels=np.arange(5) < 2,
-            title="round 1 " * 30,
-        ),
+        ShownRound(objects=plain(24), labels=np.arange(24) % 2 == 0, title="round 0: color=yellow"),
+        ShownRound(objects=rng.integers(10, size=(5, 2)), labels=np.arange(5) < 2, title="round 1 " * 30),
     ]
 
 

@@ -68,14 +68,9 @@ def test_a_folder_without_checksums_is_refused(ecsuite):
     ("name", "old", "new", "said"),
     [
         ("corpus.jsonl", "\n", "\n[1, \n", "corpus.jsonl:2: expected "),
-        (
-            "metadata.json",
-            '"eos": 0',
-            '"eos": -3',
-            'metadata.json: "eos" is -3: damaged, or of a newer version',
-        ),
+        ("metadata.json", '"eos": 0', '"eos": -3', 'metadata.json: "eos" is -3: damaged, or of a newer version'),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_read_is_not_accepted(ecsuite, whole, tmp_path, name, old, new, said):
     shutil.copytree(whole, tmp_path / "run")
     file = tmp_path / "run" / name

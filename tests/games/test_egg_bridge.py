@@ -33,8 +33,7 @@ BATCH = 32
 
 def make(task, cell, *overrides):
     experiment = load_experiment(
-        "disc_tiny",
-        [f"task.kind={task}", f"sender.cell={cell}", f"receiver.cell={cell}", *overrides],
+        "disc_tiny", [f"task.kind={task}", f"sender.cell={cell}", f"receiver.cell={cell}", *overrides]
     )
     torch.manual_seed(0)
     world = make_world(experiment)
@@ -106,10 +105,8 @@ def make_egg_game(experiment, game):
         ]  # fmt: skip
 
     answer = (
-        layer(game.listener.perception, egg_task.fc1)
-        if is_discrimination
-        else layer(game.task.decode, egg_task.output)
-    )
+        layer(game.listener.perception, egg_task.fc1) if is_discrimination else layer(game.task.decode, egg_task.output)
+    )  # fmt: skip
     pairs = [
         *layer(game.speaker.network.perceive, sender.agent.fc1),
         *layer(game.speaker.network.scores, sender.hidden_to_output),

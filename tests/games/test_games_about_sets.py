@@ -37,13 +37,10 @@ def noise():
     ("kind", "num_steps", "bar"),
     [
         ("quantized", 200, 0.8),
-        *(
-            pytest.param(*row, marks=pytest.mark.slow)
-            for row in (("continuous", 200, 0.75), ("gumbel", 200, 0.75))
-        ),
+        *(pytest.param(*row, marks=pytest.mark.slow) for row in (("continuous", 200, 0.75), ("gumbel", 200, 0.75))),
         ("reinforce", 300, 0.65),
     ],
-)
+)  # fmt: skip
 def test_a_tiny_game_is_learned(kind, num_steps, bar):
     """Six rules, one word. Chance is 0.5; measured over seeds: 0.90 to 1, 0.83 to 0.94, 0.82 to 0.95, 0.70 to 0.84."""
     vocabulary = [] if kind in ("quantized", "continuous") else ["channel.vocab_size=20"]

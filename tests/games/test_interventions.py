@@ -6,9 +6,7 @@ import pytest
 import torch
 
 from ecsuite.games.config.experiment import load_experiment
-from ecsuite.games.runs.interventions import (
-    _message,
-)
+from ecsuite.games.runs.interventions import _message
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.training.train import train
 

@@ -217,13 +217,8 @@ def test_an_impatient_receiver_answers_after_every_symbol(receiver):
     game, world = game_of("disc_tiny", "loss.impatient=true", f"receiver={receiver},hidden_size=8")
     candidates, truth = game.round_parts(world.batch("train", 0))
     said = torch.tensor(
-        [
-            [3, 1, 2, 5, 1, 4, 2, 2],
-            [2, 4, 0, 1, 3, 2, 2, 1],
-            [5, 0, -1, 1, 1, 4, 0, 5],
-            [0, -1, -1, 0, 0, 0, -1, 0],
-        ]
-    )
+        [[3, 1, 2, 5, 1, 4, 2, 2], [2, 4, 0, 1, 3, 2, 2, 1], [5, 0, -1, 1, 1, 4, 0, 5], [0, -1, -1, 0, 0, 0, -1, 0]]
+    )  # fmt: skip
 
     def losses(length):
         symbols = said.where(torch.arange(4)[:, None] < length, -1)
@@ -369,10 +364,8 @@ def test_baselines_differ_in_the_sender_only():
 
 def test_a_learnt_temperature_begins_with_that_of_the_options_and_learns():
     game, world = game_of(
-        "disc_tiny",
-        "channel=gumbel,temperature=1.5,trainable_temperature=true",
-        "channel.temperature_decay=1",
-    )
+        "disc_tiny", "channel=gumbel,temperature=1.5,trainable_temperature=true", "channel.temperature_decay=1"
+    )  # fmt: skip
     plain, _ = game_of("disc_tiny", "channel=gumbel,temperature=1.5", "channel.temperature_decay=1")
     batch = world.batch("train", 0)
     first, same = (each.play(batch, "train", torch.Generator().manual_seed(1)) for each in (game, plain))
@@ -392,18 +385,12 @@ def test_a_learnt_temperature_begins_with_that_of_the_options_and_learns():
         ),
         (["loss=elbo", "channel=soft"], "loss.kind: symbols of channel soft are not drawn in training"),
         (["loss=elbo", "channel=quantized"], "loss.kind: symbols of channel quantized are not drawn"),
-        (
-            ["loss=elbo,prior=length", "channel.length=fixed"],
-            "loss.prior: all messages of the channel have the",
-        ),
+        (["loss=elbo,prior=length", "channel.length=fixed"], "loss.prior: all messages of the channel have the"),
         (["loss=elbo,prior=lm,length_rate=2"], "length_rate: not read without prior=length"),
-        (
-            ["loss=elbo", "reasoning=obverter", "task.sender_input=targets_and_distractors"],
-            "loss.kind: speakers that",
-        ),
+        (["loss=elbo", "reasoning=obverter", "task.sender_input=targets_and_distractors"], "loss.kind: speakers that"),
         (["channel.baseline=best"], "channel.baseline: unknown value 'best'"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_fit_is_refused(changes, text):
     with pytest.raises(ConfigError) as error:
         game_of("disc_tiny", *changes)

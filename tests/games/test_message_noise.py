@@ -27,11 +27,8 @@ OF_LENGTH = ("deletion", "insertion")
 
 def noise(kind, max_len=MAX_LEN, has_eos=True, **options):
     return NOISES.load(kind)(
-        read_options(NOISES.load(kind).Options, options, "noise"),
-        vocab_size=VOCAB,
-        max_len=max_len,
-        has_eos=has_eos,
-    )
+        read_options(NOISES.load(kind).Options, options, "noise"), vocab_size=VOCAB, max_len=max_len, has_eos=has_eos
+    )  # fmt: skip
 
 
 def channel(**options):
@@ -284,18 +281,12 @@ def test_noise_in_evaluation_only():
             ("channel.noise=deletion", "training.noise=false"),
             "training.noise: channel gumbel has no noise, or it is used",
         ),
-        (
-            ("channel=quantized", "channel.noise=deletion"),
-            "deletion needs symbols, but the words of this channel",
-        ),
+        (("channel=quantized", "channel.noise=deletion"), "deletion needs symbols, but the words of this channel"),
         (("channel.noise=[]",), "channel.noise.of: expected at least one name"),
         (("channel.noise=[deletion,foo]",), "channel.noise.of: unknown noise 'foo'"),
-        (
-            ('channel.noise=["deletion,probability=1.5"]',),
-            "channel.noise.of: deletion.probability: expected float",
-        ),
+        (('channel.noise=["deletion,probability=1.5"]',), "channel.noise.of: deletion.probability: expected float"),
     ],
-)
+)  # fmt: skip
 def test_noise_that_can_not_be_is_refused(settings, message):
     with pytest.raises(ConfigError, match=message):
         trial = Trial.of("channel", "gumbel", settings)

@@ -21,13 +21,10 @@ def test_batches_that_do_not_fit_into_the_memory(ecsuite, monkeypatch):
         ("society.senders", "disc_tiny: needs at least "),
         ("channel.vocab_size", "disc_tiny: no memory has room for agents of such sizes: choose smaller ones"),
         ("sender.hidden_size", "disc_tiny: no memory has room for agents of such sizes: choose smaller ones"),
-        (
-            "evaluation.num_valid",
-            "evaluation.num_valid: measures of 9,223,372,036,854,775,807 rounds need at least",
-        ),
+        ("evaluation.num_valid", "evaluation.num_valid: measures of 9,223,372,036,854,775,807 rounds need at least"),
         ("training.num_examples", "--set: training.num_examples: expected int <= 281474976710656, got"),
     ],
-)
+)  # fmt: skip
 def test_the_largest_numbers_are_refused_in_a_line(ecsuite, setting, message):
     code, out, err = ecsuite("train-game", "disc_tiny", "--quiet", "--set", f"{setting}={2**63 - 1}")
     assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(message)

@@ -95,9 +95,10 @@ def test_a_table_that_holds_objects_out_itself_does_not_go_on_by_another_rule(tm
         )
 
 
-@pytest.mark.parametrize(
-    "settings", [(), ("society.senders=2", "generations.every=6", "generations.which=oldest")]
-)
+OLDEST = ("society.senders=2", "generations.every=6", "generations.which=oldest")
+
+
+@pytest.mark.parametrize("settings", [(), OLDEST])
 def test_languages_go_on_after_a_kill(settings, small, run, tmp_path):
     experiment = small("evaluation.keep=[languages]", "training.checkpoint_every=8", *settings)
     run(experiment, tmp_path / "whole")

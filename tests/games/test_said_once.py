@@ -30,10 +30,8 @@ def asked(monkeypatch):
     monkeypatch.setattr(
         agent,
         "call_sender",
-        lambda network, meanings, builder: (
-            numbers.append(len(meanings)) or call_sender(network, meanings, builder)
-        ),
-    )
+        lambda network, meanings, builder: numbers.append(len(meanings)) or call_sender(network, meanings, builder),
+    )  # fmt: skip
     return numbers
 
 

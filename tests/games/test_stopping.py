@@ -101,13 +101,8 @@ def test_measures_of_an_interrupted_run_are_those_of_its_corpus(tmp_path, small,
         return "interrupt" if len(steps) == 6 else None
 
     result = train(
-        experiment,
-        tmp_path,
-        device="cpu",
-        progress=lambda *_: None,
-        note=lambda _: None,
-        should_stop=should_stop,
-    )
+        experiment, tmp_path, device="cpu", progress=lambda *_: None, note=lambda _: None, should_stop=should_stop
+    )  # fmt: skip
     run = load_run(tmp_path)
     assert (result.stopped, result.step, run.log["step"].tolist()) == ("interrupt", 6, [4.0])
     assert run.measures == result.measures

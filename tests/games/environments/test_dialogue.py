@@ -135,10 +135,8 @@ def test_an_audit_by_turn_says_what_each_turn_is_worth(monkeypatch):
     assert list(rewards)[6:] == [f"{how}, turn {turn}" for turn in (1, 2) for how in ("severed", "swapped")]
     with pytest.raises(ConfigError, match="this world has no turns"):
         riddle = play_of(
-            "play.environment={kind: riddle}",
-            "play.agents.forgetful=[]",
-            "play.learner={kind: policy_gradient}",
-        )
+            "play.environment={kind: riddle}", "play.agents.forgetful=[]", "play.learner={kind: policy_gradient}"
+        )  # fmt: skip
         audit(riddle, num_episodes=8, num_draws=1, by="turn")
 
 

@@ -19,10 +19,8 @@ def of_mpe2(name, num_steps=6, seed=5):
     seen, _ = world.reset(seed=seed)
     inner = world.unwrapped.world
     goals = [
-        inner.landmarks.index(agent.goal_b)
-        for agent in inner.agents
-        if getattr(agent, "_goal_b", None) is not None
-    ]
+        inner.landmarks.index(agent.goal_b) for agent in inner.agents if getattr(agent, "_goal_b", None) is not None
+    ]  # fmt: skip
     begin = {
         "positions": [each.state.p_pos.tolist() for each in inner.agents if each.movable],
         "landmarks": [each.state.p_pos.tolist() for each in inner.landmarks],

@@ -68,32 +68,17 @@ def test_an_environment_of_pettingzoo_is_one_of_ours():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"step": property(lambda _: 1 / 0)}, "^environment Adapted: expected PettingZoo's parallel interface, but"),
+        ({"leaves": {"sees": True, "guesses": False}}, "^environment Adapted: sees left at step 1 before others"),
         (
-            {"step": property(lambda _: 1 / 0)},
-            "^environment Adapted: expected PettingZoo's parallel interface, but",
-        ),
-        (
-            {"leaves": {"sees": True, "guesses": False}},
-            "^environment Adapted: sees left at step 1 before others",
-        ),
-        (
-            {
-                "step": lambda self, _: (
-                    self.seen(),
-                    *({"guesses": number} for number in (1.0, False, False)),
-                    {},
-                )
-            },
+            {"step": lambda self, _: (self.seen(), *({"guesses": number} for number in (1.0, False, False)), {})},
             "^environment Adapted: sees left at step 1 before others: expected agents that stay",
         ),
         ({"action_space": lambda *_: Space((3,))}, "^environment Adapted: expected discrete actions of sees"),
-        (
-            {"observation_space": lambda *_: Space(n=2)},
-            "^environment Adapted: expected vectors as observations of",
-        ),
+        ({"observation_space": lambda *_: Space(n=2)}, "^environment Adapted: expected vectors as observations of"),
     ],
     ids=["no step", "an agent leaves", "an agent is gone", "actions", "observations"],
-)
+)  # fmt: skip
 def test_what_has_another_interface_is_refused(change, message):
     made = type("Made", (Coin,), change)
     if isinstance(change.get("step"), property):

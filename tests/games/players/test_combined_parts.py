@@ -37,10 +37,8 @@ def test_receivers_that_are_rewarded_learn_messages_by_rewards(small, settings):
         gradients = found.train_on(3, 3, 0, updates.gradients).gradients
     names = [name for name, each in found.named_parameters() if each.requires_grad]
     changed = {
-        name.split(".")[1]
-        for name, each in zip(names, gradients, strict=True)
-        if each is not None and each.any()
-    }
+        name.split(".")[1] for name, each in zip(names, gradients, strict=True) if each is not None and each.any()
+    }  # fmt: skip
     assert changed == {"2", "3"}
     assert found.senders[0].loss.baseline < 0
 

@@ -56,20 +56,14 @@ def test_a_file_becomes_a_list_in_the_run(tmp_path):
         ((*FOUR, "society.meets=ring,distance=3"), "no agent is further away than 2, got 3"),
         (("society.agents=2", "society.meets=ring,distance=2"), "no agent is further away than 1, got 2"),
         (("society.agents=3", "society.meets=random,partners=3"), "partners: expected at most 2, got 3"),
-        (
-            ("society.senders=2", "society.receivers=5", "society.meets=random,partners=1"),
-            "receiver 1 has no partner",
-        ),
+        (("society.senders=2", "society.receivers=5", "society.meets=random,partners=1"), "receiver 1 has no partner"),
         ((*FOUR, "society.meets=groups,number=5"), "a group without a partner"),
         (("society.agents=3", "society.meets=groups"), "a group without a partner"),
         ((*FOUR, "society.pairs_per_step=17"), "expected at most the 16 pairs that meet, got 17"),
         (("society.agents=2", "society.meets={kind: list, pairs: [[0, 0]]}"), "can't play with itself"),
         (("society.meets={kind: list, pairs: [[0, 7]]}",), "there are 1 senders and 1 receivers"),
         *(
-            (
-                (f"society.meets={{kind: list, pairs: [{row}]}}",),
-                "expected rows of sender, receiver and a weight",
-            )
+            ((f"society.meets={{kind: list, pairs: [{row}]}}",), "expected rows of sender, receiver and a weight")
             for row in ([0], [0.5, 0], [0, 0.5], [0, 0, 0], [0, 0, 1, 1])
         ),
         (("society.senders=2", "society.meets=file"), "expected a CSV file"),
@@ -86,7 +80,7 @@ def test_a_file_becomes_a_list_in_the_run(tmp_path):
             "leave none of 10 steps to play",
         ),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_fit_is_refused(settings, message):
     with pytest.raises(ConfigError, match=message):
         schedule(*settings)

@@ -7,12 +7,7 @@ from ecsuite.agents.message import Message
 from ecsuite.games.channels.channels import all_messages
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.players.reasoning import (
-    MessageScores,
-    Obverter,
-    RationalSpeechActs,
-    message_of,
-)
+from ecsuite.games.players.reasoning import MessageScores, Obverter, RationalSpeechActs, message_of
 from ecsuite.games.plays.population import make_population
 from ecsuite.games.worlds.world import make_world
 from ecsuite.parts.registry import read_options
@@ -92,16 +87,13 @@ def test_scalar_implicature_of_a_scripted_lexicon_in_a_game():
     [
         (("task=reconstruction", "reasoning=rsa"), "reasoning: expected task discrimination"),
         (("channel=quantized", "reasoning=rsa"), "words of channel quantized are values"),
-        (
-            ("channel.max_len=9", "reasoning=rsa,alternatives=all"),
-            "messages are possible, expected at most 1,024",
-        ),
+        (("channel.max_len=9", "reasoning=rsa,alternatives=all"), "messages are possible, expected at most 1,024"),
         (("reasoning=rsa,cost_weight=0.5",), "cost_weight: not read with cost=none"),
         (("reasoning=rsa,depth=0",), "reasoning.depth: expected int >= 1"),
         (("reasoning=rsaa",), "unknown reasoning 'rsaa'"),
         (("receiver=lexicon",), "receiver.lexicon: expected a row for each of 5 symbols"),
     ],
-)
+)  # fmt: skip
 def test_what_can_not_be_is_refused(settings, message):
     with pytest.raises(ConfigError, match=message):
         trial = Trial.of("channel", "gumbel", settings)

@@ -174,27 +174,19 @@ def test_imitation_makes_senders_alike(small):
         ((*TWO, "generations.every=5", "generations.batch_size=2"), "not read without transmit"),
         ((*TWO, "generations.every=5", "generations.size=20"), "size: not read without transmit"),
         ((*TWO, "generations.every=5", "generations.sampled=false"), "sampled: not read without transmit"),
-        (
-            (*TWO, "generations.every=5", "generations.receivers_learn=sender"),
-            "not read without receiver_steps",
-        ),
+        ((*TWO, "generations.every=5", "generations.receivers_learn=sender"), "not read without receiver_steps"),
         ((*GENERATIONS, "channel=quantized"), "expected a channel of symbols"),
         ((*TWO, "society.imitate_every=5", "channel=variational"), "expected a channel of symbols"),
         (("society.agents=2", "generations.every=5", "generations.roles=senders"), "replaced whole"),
         ((*TWO, "society.imitate_every=5", "society.students=2"), "fewer than the 2 senders, got 2"),
         ((*TWO, "society.students=1"), "not read without imitate_every"),
         (
-            (
-                "society.agents=2",
-                "society.shares=symbols",
-                "society.self_play_every=3",
-                "society.sender_speeds=[0.5]",
-            ),
+            ("society.agents=2", "society.shares=symbols", "society.self_play_every=3", "society.sender_speeds=[0.5]"),
             "learn in both roles or in none",
         ),
         ((*TWO, "generations.every=5", "generations.number=2"), "number: not read with which=all"),
     ],
-)
+)  # fmt: skip
 def test_what_a_society_can_not_do_is_refused(small, settings, message):
     with pytest.raises(ConfigError, match=message):
         society(small(*settings))

@@ -31,13 +31,9 @@ def of_side(weights, side):
     """Weights of each agent that speaks, or listens, without the place of the agent."""
     places = sorted({int(name.split(".")[1]) for name in weights if f".{side}." in name})
     return [
-        {
-            name.partition(f"{side}.")[2]: tensor
-            for name, tensor in weights.items()
-            if f"agents.{place}.{side}." in name
-        }
+        {name.partition(f"{side}.")[2]: tensor for name, tensor in weights.items() if f"agents.{place}.{side}." in name}
         for place in places
-    ]
+    ]  # fmt: skip
 
 
 def equal(first, second):
@@ -85,17 +81,12 @@ def test_agents_of_a_society_go_on_in_another_each_as_that_of_its_number(tmp_pat
     [
         (("generations.every=2", "generations.roles=senders"), "generations.roles: the senders are frozen"),
         (
-            (
-                "generations.every=4",
-                "generations.transmit=true",
-                "generations.size=8",
-                "generations.sender_steps=1",
-            ),
+            ("generations.every=4", "generations.transmit=true", "generations.size=8", "generations.sender_steps=1"),
             "generations.sender_steps: the senders are frozen",
         ),
         (("society.senders=3", "society.imitate_every=2"), "society.imitate_every: the senders are frozen"),
     ],
-)
+)  # fmt: skip
 def test_what_frozen_agents_would_learn_is_refused(tmp_path, settings, message):
     with pytest.raises(ConfigError, match=message):
         trained(tmp_path / "run", "training.freeze_sender=true", *settings)

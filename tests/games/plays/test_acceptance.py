@@ -31,13 +31,11 @@ def exact(play, agents):
     for signs in product(range(2), repeat=3):
         found[signs] = np.prod(
             [
-                normal(
-                    play.seen[agent, thing], play.sign_means[agent, sign], play.sign_precisions[agent, sign]
-                ).prod()
+                normal(play.seen[agent, thing], play.sign_means[agent, sign], play.sign_precisions[agent, sign]).prod()
                 for agent in agents
                 for thing, sign in enumerate(signs)
             ]
-        )
+        )  # fmt: skip
     total = sum(found.values())
     return {signs: weight / total for signs, weight in found.items()}
 

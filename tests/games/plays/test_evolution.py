@@ -76,14 +76,10 @@ def test_shares_of_partial_pooling_are_those_of_an_independent_simulation():
         ("lewis_replicator", ("play.repeats=5",), 5),
         ("naming_acceptance", ("play.agents=3", "play.meets=ring"), 3),
         ("naming", ("play.participant=roth_erev", "play.symbols=letters", "play.agents=4"), 4),
-        (
-            "naming",
-            ("play.participant=replicator", "play.agents=4", "play.num_others=1", "play.at_once=true"),
-            4,
-        ),
+        ("naming", ("play.participant=replicator", "play.agents=4", "play.num_others=1", "play.at_once=true"), 4),
     ],
     ids=["urns", "populations", "acceptance", "open names", "two kinds"],
-)
+)  # fmt: skip
 def test_a_stopped_run_ends_with_the_same_bytes(game, settings, speakers, tmp_path):
     more = ["play.other=roth_erev"] if "play.num_others=1" in settings else []
     sizes = ("num_examples=75", "batch_size=10", "num_epochs=2", "evaluate_every=3", "checkpoint_every=2")

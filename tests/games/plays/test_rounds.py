@@ -37,10 +37,7 @@ def test_there_are_as_many_rounds_as_asked_and_agreement_may_end_again(tmp_path)
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        (
-            "training.accumulate=2",
-            "training.accumulate: a step of play naming has one batch: expected 1, got 2",
-        ),
+        ("training.accumulate=2", "training.accumulate: a step of play naming has one batch: expected 1, got 2"),
         ("evaluation.mode=sample", "evaluation.mode: play naming generates no messages in evaluations"),
         ("evaluation.num_valid=8", "^evaluation.num_valid: not read by play naming: expected 1024"),
         ("evaluation.batch_size=8", "^evaluation.batch_size: not read by play naming: expected none"),
@@ -48,7 +45,7 @@ def test_there_are_as_many_rounds_as_asked_and_agreement_may_end_again(tmp_path)
         ("play.names=[a,b] play.pool=3", "pool: not read with names: expected 10"),
         ("play.symbols=text play.names=[a,b]", "names: not read with symbols=text: expected none"),
     ],
-)
+)  # fmt: skip
 def test_settings_that_rounds_do_not_read_are_refused(setting, message, tmp_path):
     with pytest.raises(ConfigError, match=message):
         played(("play.agents=4", *setting.split()), tmp_path / "run")

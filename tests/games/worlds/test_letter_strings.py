@@ -1,5 +1,6 @@
 """Strings of two letters: what agents see of them, how often both letters are equally many, and who is asked for it."""
 
+import numpy as np
 import pytest
 
 from ecsuite.games.config.experiment import load_experiment
@@ -29,3 +30,13 @@ def make(*overrides):
 def test_what_does_not_fit_is_refused(overrides, message):
     with pytest.raises(ConfigError, match=message):
         make_pair(load(*overrides), make(*overrides))
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_equal_counts_have_their_share(share):
+    world = make("world.max_count=4", f"world.share_equal={share}")
+    candidates = world.objects.values(world.candidates("train", 0, np.arange(8000))[0])
+    is_equal = candidates[:, 0, 0] == candidates[:, 0, 1]
+    assert is_equal.mean() == pytest.approx(share, abs=0.02)
+    counts = np.unique(candidates[~is_equal, 0], axis=0, return_counts=True)[1]
+    assert len(counts) == 12 and counts.std() < 0.1 * counts.mean()
