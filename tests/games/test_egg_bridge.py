@@ -234,21 +234,19 @@ def test_meanings_are_attribute_values_or_the_input_as_it_is():
     assert (corpus.meanings == features.numpy()).all() and corpus.concepts is None
 
 
-def test_errors_of_unsuitable_interactions():
-    with pytest.raises(
-        ValueError, match="the interaction has no messages: EGG's logging strategy did not store them"
-    ):
-        corpus_from_interaction(interaction(None))
-    with pytest.raises(
-        ValueError, match="messages: expected ids or weights over symbols, got continuous values"
-    ):
-        corpus_from_interaction(interaction(torch.randn(3, 5)))
-    with pytest.raises(
-        ValueError, match=r"expected a multiple of 3 features \(the values of an attribute\), got 8"
-    ):
-        attribute_values(torch.zeros(2, 8), 3)
-    with pytest.raises(ValueError, match="expected one-hot features for attributes of 4 values each"):
-        attribute_values(torch.zeros(2, 8), 4)
+@pytest.mark.parametrize(
+    ("read", "message"),
+    [
+        (lambda: corpus_from_interaction(interaction(None)), "the interaction has no messages: EGG's logging strategy "),
+        (lambda: corpus_from_interaction(interaction(torch.randn(3, 5))), "messages: expected ids or weights over sym"),
+        (lambda: attribute_values(torch.zeros(2, 8), 3), r"expected a multiple of 3 features \(the values of an attrib"),
+        (lambda: attribute_values(torch.zeros(2, 8), 4), "expected one-hot features for attributes of 4 values each"),
+    ],
+    ids=["none", "values", "features", "zeros"],
+)  # fmt: skip
+def test_unsuitable_interactions_are_refused(read, message):
+    with pytest.raises(ValueError, match=message):
+        read()
 
 
 @pytest.fixture

@@ -1,8 +1,12 @@
-"""Experiments: layers of parts with options, former names, and messages that name the place and the readers."""
+"""Experiments: mistakes in settings are named in a line; data files belong to a run by their content."""
+
+import shutil
 
 import pytest
+import torch
 
 from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.plays.notes import choose_game_precision
 from ecsuite.runtime.errors import ConfigError
 
 MISTAKES = {
@@ -27,6 +31,7 @@ MISTAKES = {
     "sender.num_layers=10": "--set: sender.num_layers: expected int <= 9, got 10",
     "sender=gruu": "--set: unknown sender 'gruu'; did you mean 'gru'? choices: ",
     "sender.kind=gru-2l,hiden=8": "--set: ",
+    "receiver.kind=heir:gru": "unknown receiver 'heir:gru'; did you mean 'hier:CELL'? choices: bidirectional, ",
     "channel=quantised": "--set: unknown channel 'quantised'; did you mean 'quantized'? choices: soft, gumbel, ",
     "channel=quantized,word_size": "--set: channel quantized: expected key=value after the comma, got 'word_size'",
     "channel=quantized,word_size=0": "--set: channel.word_size: expected int >= 1, got 0",
@@ -45,3 +50,56 @@ def test_mistakes_in_overrides_are_named(assignment):
     assert "\n" not in str(error.value)
     assert MISTAKES[assignment] in str(error.value)
     assert str(error.value).startswith("--set")
+
+
+TEXT = {"train": "0 1 . 2 3 . 0\n1 1 . 3 3 . 1\n", "other": "0 2 . 2 3 . 0\n1 1 . 3 3 . 1\n"}
+SIZES = ("training.batch_size=2", "sender.hidden_size=4", "receiver.hidden_size=4", "training.precision=fp32")
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A folder with two text files and a function that loads the experiment on them."""
+    for name in ("train", "valid"):
+        (tmp_path / f"{name}.txt").write_text(TEXT["train"])
+
+    def load(train="train.txt", epochs=1):
+        flags = {"world.train_data": str(tmp_path / train), "world.valid_data": str(tmp_path / "valid.txt")}
+        return load_experiment("disc_tiny", [*SIZES, f"training.num_epochs={epochs}"], flags)
+
+    return tmp_path, load
+
+
+def test_runs_know_the_content_of_their_data_wherever_it_lies(files, run):
+    folder, load = files
+    run(load(), folder / "run")
+    shutil.copy(folder / "train.txt", folder / "copy.txt")
+    assert run(load("copy.txt"), folder / "run").was_done
+    config = str(folder / "run" / "config.yaml")
+    run(load_experiment(config), folder / "again")
+    assert (folder / "again" / "corpus.jsonl").read_bytes() == (folder / "run" / "corpus.jsonl").read_bytes()
+    (folder / "train.txt").write_text(TEXT["other"])
+    for resume in (False, True):
+        with pytest.raises(
+            ConfigError, match=r"holds another run \(the content of world.train_data differs\)"
+        ):
+            run(load(epochs=2), folder / "run", resume=resume)
+    with pytest.raises(ConfigError, match=r"world.train_data: .*train.txt has other content than when this"):
+        run(load_experiment(config), folder / "third")
+
+
+@pytest.mark.parametrize(
+    ("game", "refused"), [("speaker_listener", ["bf16"]), ("naming", ["bf16", "tf32"]), ("disc_tiny", [])]
+)
+def test_plays_that_do_not_compute_in_a_precision_refuse_it(game, refused):
+    cuda = torch.device("cuda")
+    for asked in ("bf16", "tf32"):
+        experiment = load_experiment(game, [f"training.precision={asked}"])
+        if asked in refused:
+            with pytest.raises(
+                ConfigError, match=rf"play \w+ does not support {asked}: expected one of auto, "
+            ):
+                choose_game_precision(experiment, cuda)
+        else:
+            assert choose_game_precision(experiment, cuda) == asked
+    if refused:
+        assert choose_game_precision(load_experiment(game, []), cuda) == "fp32"

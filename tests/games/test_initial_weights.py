@@ -15,9 +15,7 @@ from ecsuite.runtime.errors import ConfigError
 def weights_of(folder, role, index=0):
     """The weights of an agent of a run by name, without those of its channel and loss."""
     state = load_run(folder).players.sides(role)[index].state_dict()
-    return {
-        name: tensor for name, tensor in state.items() if name.partition(".")[0] not in ("channel", "loss")
-    }
+    return {name: each for name, each in state.items() if name.partition(".")[0] not in ("channel", "loss")}
 
 
 def same(first, second):
@@ -33,12 +31,8 @@ def test_both_agents_of_another_run_and_one_of_each(tmp_path, small, run, whole)
     run(small(*frozen), tmp_path / "a")
     assert same(weights_of(tmp_path / "a", "sender"), weights_of(whole, "sender"))
     assert not same(weights_of(tmp_path / "a", "receiver"), weights_of(whole, "receiver"))
-    mixed = [
-        f"training.init_sender={whole}",
-        f"training.init_receiver={other}",
-        "training.freeze_receiver=true",
-    ]
-    run(small(*mixed, "training.num_epochs=1"), tmp_path / "b")
+    mixed = [f"training.init_sender={whole}", f"training.init_receiver={other}"]
+    run(small(*mixed, "training.freeze_receiver=true", "training.num_epochs=1"), tmp_path / "b")
     assert same(weights_of(tmp_path / "b", "receiver"), weights_of(other, "receiver"))
     assert not same(weights_of(tmp_path / "b", "sender"), weights_of(whole, "sender"))
     config = load_experiment(str(tmp_path / "b" / "config.yaml"))
@@ -89,9 +83,7 @@ def test_the_agents_of_a_society_begin_with_weights_of_another_run_in_turn_and_s
 def test_a_society_of_frozen_agents_is_stopped_and_goes_on_to_the_same_bytes(
     tmp_path, small, run, whole, kill, contents
 ):
-    experiment = small(
-        *TWO[:2], f"training.init_sender={whole}", "training.freeze_sender=true", "training.num_epochs=1"
-    )
+    experiment = small(*TWO, f"training.init_sender={whole}", "training.freeze_sender=true")
     run(experiment, tmp_path / "whole")
     run(experiment, tmp_path / "parts", progress=kill(signal.SIGTERM, 3))
     run(experiment, tmp_path / "parts", resume=True)
@@ -106,3 +98,14 @@ def test_receivers_of_another_run_listen_in_a_society(tmp_path, small, run, whol
     other = own.evaluate(receiver_from=whole)["valid"]
     assert other != own.evaluate()["valid"] and other.keys() == own.evaluate()["valid"].keys()
     assert load_run(whole).evaluate(receiver_from=tmp_path / "two") != load_run(whole).evaluate()
+
+
+def test_after_the_start_the_other_run_is_not_needed(tmp_path, small, run, whole, kill, contents):
+    source = shutil.copytree(whole, tmp_path / "source")
+    experiment = small(f"training.init_sender={source}", "training.freeze_sender=true")
+    run(experiment, tmp_path / "whole")
+    assert same(weights_of(tmp_path / "whole", "sender"), weights_of(whole, "sender"))
+    run(experiment, tmp_path / "parts", progress=kill(signal.SIGTERM, 9))
+    shutil.rmtree(source)
+    run(experiment, tmp_path / "parts", resume=True)
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
