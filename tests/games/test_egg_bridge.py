@@ -237,9 +237,9 @@ def test_meanings_are_attribute_values_or_the_input_as_it_is():
 @pytest.mark.parametrize(
     ("read", "message"),
     [
-        (lambda: corpus_from_interaction(interaction(None)), "the interaction has no messages: EGG's logging strategy "),
+        (lambda: corpus_from_interaction(interaction(None)), "the interaction has no messages: EGG's logging strat"),
         (lambda: corpus_from_interaction(interaction(torch.randn(3, 5))), "messages: expected ids or weights over sym"),
-        (lambda: attribute_values(torch.zeros(2, 8), 3), r"expected a multiple of 3 features \(the values of an attrib"),
+        (lambda: attribute_values(torch.zeros(2, 8), 3), r"expected a multiple of 3 features \(the values of an at"),
         (lambda: attribute_values(torch.zeros(2, 8), 4), "expected one-hot features for attributes of 4 values each"),
     ],
     ids=["none", "values", "features", "zeros"],

@@ -1,4 +1,4 @@
-"""Games about sets: learned, stopped and gone on with to the same bytes, with images, statistics and further evaluations."""
+"""Games about sets: learned, invariant to order, and stopped and gone on with to the same bytes."""
 
 import signal
 from dataclasses import replace
