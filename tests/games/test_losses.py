@@ -347,26 +347,6 @@ def test_a_learnt_temperature_begins_with_that_of_the_options_and_learns():
     assert game.channel.raw_temperature.grad.item() != 0
 
 
-@pytest.mark.parametrize(
-    ("changes", "text"),
-    [
-        (["loss=reward", "channel=gumbel"], "loss.kind: rewards have no gradient for channel gumbel"),
-        (["loss=reward,reward=acuracy"], "unknown reward 'acuracy'; did you mean 'accuracy'?"),
-        (["channel=gumbel,trainable_temperature=true,temperature_decay=0.9"], "channel.trainable_temperature: a lear"),
-        (["loss=elbo", "channel=soft"], "loss.kind: symbols of channel soft are not drawn in training"),
-        (["loss=elbo", "channel=quantized"], "loss.kind: symbols of channel quantized are not drawn"),
-        (["loss=elbo,prior=length", "channel.length=fixed"], "loss.prior: all messages of the channel have the"),
-        (["loss=elbo,prior=lm,length_rate=2"], "length_rate: not read without prior=length"),
-        (["loss=elbo", "reasoning=obverter", "task.sender_input=targets_and_distractors"], "loss.kind: speakers that"),
-        (["channel.baseline=best"], "channel.baseline: unknown value 'best'"),
-    ],
-)  # fmt: skip
-def test_what_does_not_fit_is_refused(changes, text):
-    with pytest.raises(ConfigError) as error:
-        game_of("disc_tiny", *changes)
-    assert text in str(error.value)
-
-
 def test_a_reward_of_the_users_own_is_a_class_in_a_file(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(

@@ -16,7 +16,6 @@ from ecsuite.games.plays.evaluation import evaluate
 from ecsuite.games.plays.interactions import record_interactions
 from ecsuite.games.plays.population import make_population
 from ecsuite.parts.registry import read_options
-from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.games import messages_of_all_lengths
 from ecsuite.testing.trial import Trial, play
 
@@ -246,29 +245,6 @@ def test_noise_in_evaluation_only():
     trials = (noisy.experiment, plain.experiment)
     found = [evaluate(make_population(each, world), world, each)["loss"] for each in trials]
     assert found[0] != found[1]
-
-
-NONE = "channel gumbel has no noise"
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (("training.noise=false",), f"training.noise: {NONE}"),
-        (("evaluation.noise=true",), f"{NONE}: expected false"),
-        (("channel.noise=deletion", "training.noise=false"), f"training.noise: {NONE}, or it is used"),
-        (("channel.noise=deletion", "channel.length=fixed"), "deletion changes the length of messages: expected chann"),
-        (("channel.noise=insertion", "channel.length=fixed"), "insertion changes the length of messages: expected"),
-        (("channel=quantized", "channel.noise=deletion"), "deletion needs symbols, but the words of this channel"),
-        (("channel.noise=[]",), "channel.noise.of: expected at least one name"),
-        (("channel.noise=[deletion,foo]",), "channel.noise.of: unknown noise 'foo'"),
-        (('channel.noise=["deletion,probability=1.5"]',), "channel.noise.of: deletion.probability: expected float"),
-    ],
-)  # fmt: skip
-def test_noise_that_can_not_be_is_refused(settings, message):
-    with pytest.raises(ConfigError, match=message):
-        trial = Trial.of("channel", "gumbel", settings)
-        trial.game(trial.world())
 
 
 def test_votes_and_answers_are_of_the_messages_that_arrive():

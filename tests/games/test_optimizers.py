@@ -13,7 +13,6 @@ from ecsuite.games.engine.optimizers import Optimise
 from ecsuite.games.plays.population import make_population
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import make_world
-from ecsuite.runtime.errors import ConfigError
 
 SMALL = [
     "training.num_examples=24", "training.batch_size=4", "training.num_epochs=2", "training.evaluate_every=2",
@@ -102,34 +101,6 @@ def test_gradients_of_the_same_memory_are_clipped_once():
     for weight in (model.first, model.second):
         torch.testing.assert_close(weight.detach(), -values / norm)
     torch.testing.assert_close(model.part.detach(), -values[:2] / norm)
-
-
-ROWS = "[1,0,1,0,1,1,0,1],[0,1,1,1,0,1,1,1],[1,1,0,0,1,0,1,1],[1,0,0,1,1,1,0,1],[0,0,1,1,1,1,1,0]"
-
-
-@pytest.mark.parametrize(
-    "receiver", ["training.freeze_receiver=true", f"receiver=lexicon,perception=identity,lexicon=[{ROWS}]"]
-)
-def test_where_nobody_can_learn_is_refused(tmp_path, receiver):
-    with pytest.raises(ConfigError, match=r"^training: no agent has trainable weights: scripted and frozen"):
-        trained(tmp_path / "run", "sender=scripted", "channel.max_len=2", "channel.length=fixed", receiver)
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ("optimizer=sgd,nesterov=true", "optimizer.nesterov: needs a momentum"),
-        ("optimizer=adam,momentum=0.9", "optimizer.momentum: optimizer adam does not read it; read by sgd"),
-        ("schedule=cosine,warmup_steps=100000", "schedule.warmup_steps: expected fewer than the"),
-        ("schedule=cosine,num_epochs=1", "schedule.num_epochs: the schedule ends after 1 epochs"),
-        ("loss.length_cost_power=45", "loss.length_cost_power: needs a cost"),
-    ],
-)
-def test_what_can_not_be_is_refused(change, message, tmp_path):
-    with pytest.raises(ConfigError) as error:
-        trained(tmp_path / "run", change)
-    assert message in str(error.value) and not (tmp_path / "run").exists()
 
 
 def rates_of(*settings):

@@ -7,7 +7,6 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.tasks.views import shifted
 from ecsuite.games.worlds.world import make_world
-from ecsuite.runtime.errors import ConfigError
 
 DIGITS = ("training.batch_size=4", "sender.hidden_size=8", "receiver.hidden_size=8")
 
@@ -42,16 +41,3 @@ def test_objects_are_perturbed_in_training_only_and_for_each_agent_anew(option):
         assert 0.5 <= factors.min() < 0.9 < factors.max() <= 1.5
     game.eval()
     assert game.speaker.perturbation(view.features, None) is view.features
-
-
-@pytest.mark.parametrize(
-    ("name", "override", "message"),
-    [
-        ("digits", "sender.perception.shift=2", "sender.perception.shift: only images can be shifted"),
-        ("self_supervised", "receiver.perception.shift=64", "expected fewer pixels than the 64 of an image"),
-        ("disc_tiny", "evaluation.noise_objects=true", "the objects of this world are attribute values"),
-    ],
-)
-def test_what_does_not_fit_is_refused(name, override, message):
-    with pytest.raises(ConfigError, match=message):
-        game_of(name, override)

@@ -195,40 +195,6 @@ def test_an_environment_that_is_not_as_it_says_is_refused(tmp_path):
         play.evaluate()
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (("channel=gumbel,length=variable",), "channel.length: in play acting, messages of variable length need"),
-        (("play.length_cost=0.1",), "play.length_cost: messages of this channel have one length: expected 0, got 0.1"),
-        (("play.agents.forgetful=[speeker]",), "unknown agent 'speeker'"),
-        (("play.agents.is_shared=true",), "see, hear or do different things: expected false"),
-        (("play.learner=q_learning",), "q_learning: expected a channel with a gradient"),
-        (("play.environment=ridle",), "unknown environment 'ridle'"),
-        (("play.environment.num_steps=0",), "num_steps: expected"),
-        (("world=thing",), "world: play acting does not read it"),
-        (("play.agents.cell=grue",), "unknown cell 'grue'"),
-        (("channel=reinforce,entropy_coefficient=0.5",), "channel.entropy_coefficient: .* expected 0.1, got 0.5"),
-        (("channel=reinforce,baseline=greedy",), "channel.baseline: .* expected mean, got greedy"),
-        (("channel=vqvib,utility=2", "play.learner.signalling=0"), "channel.utility: .* expected 1.0, got 2.0"),
-        (("evaluation.noise=true",), "evaluation.noise: channel .* has no noise"),
-        (("training.noise=false",), "training.noise: channel .* has no noise, or it is used nowhere"),
-        (("evaluation.keep=[probabilities]",), "no probabilities of answers: expected interactions"),
-        (("training.until_accuracy=0.9",), "training.until_accuracy: .* reward, steps, but no accuracy"),
-        (("play.learner=policy_gradient,baseline=none,baseline_size=9",), "baseline_size: not read with baseline=none"),
-        (("play.is_severed=true", "play.broadcasts=all"), "is_severed: no message arrives with broadcasts=all"),
-        (
-            ("play.learner.signalling=0", "play.learner.signalling_of=meanings"),
-            "signalling_of: not read with signalling=0",
-        ),
-    ],
-    ids=lambda value: value if isinstance(value, str) and len(value) < 40 else None,
-)  # fmt: skip
-def test_what_does_not_fit_is_refused(settings, message, tmp_path):
-    with pytest.raises(ConfigError, match=message):
-        trained(experiment(*settings), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
 SWEPT = {
     "play.environment": "guided_grid,size=2,num_steps=2", "play.agents.hidden_size": 4, "training.num_examples": 16,
     "training.num_epochs": 1, "training.batch_size": 8, "evaluation.num_valid": 8, "evaluation.corpus_size": 8,

@@ -90,35 +90,6 @@ def test_a_dialogue_that_was_stopped_ends_with_the_same_bytes(settings, tmp_path
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (("play.environment.turns=0",), "play.environment.turns: expected"),
-        (("play.environment.num_symbols=[3]",), "num_symbols: expected one number for each of the two agents, got 1"),
-        (("play.environment.num_asked=4",), "num_asked: expected at most the 3 attributes of an object, got 4"),
-        (("play.environment.world=shapeworld",), "expected a world of objects that are values or vectors"),
-        (("play.learner=answers", "play.environment={kind: riddle}", "play.agents.forgetful=[]"), "Riddle does not"),
-        (("play.environment.num_symbols=[3,9]",), "an agent has 9 symbols: expected channel.vocab_size"),
-        (
-            (
-                "play.environment={kind: guess_who, world: {kind: attributes, num_attributes: 2, num_values: 2}, "
-                "num_candidates: 5}",
-                "play.agents.forgetful=[]",
-            ),
-            "in valid: lower play.environment.num_candidates",
-        ),
-    ],
-    ids=[
-        "no turns", "one agent's symbols", "attributes that are not there", "images", "no right answers", "9",
-        "candidates",
-    ],
-)  # fmt: skip
-def test_what_does_not_fit_is_refused(settings, message, tmp_path):
-    with pytest.raises(ConfigError, match=message):
-        trained(load_experiment("task_and_talk", [*SMALL, *settings]), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
 def test_an_audit_by_turn_says_what_each_turn_is_worth(monkeypatch):
     """Of scripted agents each turn has half of the answer: without one, the first value is said, right in one of 4."""
     monkeypatch.setattr(audit_outsider, "TRAINING", replace(audit_outsider.TRAINING, num_updates=1, every=1))

@@ -11,7 +11,6 @@ from ecsuite.games.players.reasoning import MessageScores, Obverter, RationalSpe
 from ecsuite.games.plays.population import make_population
 from ecsuite.games.worlds.world import make_world
 from ecsuite.parts.registry import read_options
-from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing.trial import Trial
 
 
@@ -80,24 +79,6 @@ def test_scalar_implicature_of_a_scripted_lexicon_in_a_game():
     assert answers(scale(), 2) == pytest.approx([0, 1 / 2, 1 / 2], abs=1e-5)
     assert answers(scale("reasoning=rsa,alternatives=all"), 2) == pytest.approx([0, 3 / 4, 1 / 4], abs=1e-5)
     assert answers(scale("reasoning=rsa,alternatives=all,alpha=4"), 3) == pytest.approx([0, 0, 1], abs=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (("task=reconstruction", "reasoning=rsa"), "reasoning: expected task discrimination"),
-        (("channel=quantized", "reasoning=rsa"), "words of channel quantized are values"),
-        (("channel.max_len=9", "reasoning=rsa,alternatives=all"), "messages are possible, expected at most 1,024"),
-        (("reasoning=rsa,cost_weight=0.5",), "cost_weight: not read with cost=none"),
-        (("reasoning=rsa,depth=0",), "reasoning.depth: expected int >= 1"),
-        (("reasoning=rsaa",), "unknown reasoning 'rsaa'"),
-        (("receiver=lexicon",), "receiver.lexicon: expected a row for each of 5 symbols"),
-    ],
-)  # fmt: skip
-def test_what_can_not_be_is_refused(settings, message):
-    with pytest.raises(ConfigError, match=message):
-        trial = Trial.of("channel", "gumbel", settings)
-        trial.game(trial.world())
 
 
 def speaker(lexicon, meaning, lengths=(1, 1, 1), **options):
@@ -174,21 +155,3 @@ def test_agents_of_a_society_reason_with_their_own_receivers():
     population = make_population(experiment, make_world(experiment))
     assert [each.minds[0] for each in population.senders] == population.receivers
     assert len(dict(population.named_parameters())) == len({id(each) for each in population.parameters()})
-
-
-@pytest.mark.parametrize(
-    ("changes", "text"),
-    [
-        (("channel.max_len=12",), "reasoning: 797,161 messages are possible, expected at most 1,024"),
-        (("channel=vqvib",), "reasoning: the words of channel vqvib are values"),
-        (("society.receivers=2",), "reasoning: only agents that also receive reason"),
-        (("society.agents=3", "society.imitate_every=2"), "reasoning: senders that reason learn no messages"),
-        (("training.freeze_sender=true",), "reasoning: the receiver alone learns"),
-        (("task=discrimination",), "reasoning: a speaker needs to see what is right"),
-    ],
-)
-def test_speakers_that_cannot_reason_are_refused(changes, text):
-    with pytest.raises(ConfigError) as error:
-        experiment = load_experiment("recon_large", [*REASONED[:3], *changes])
-        make_population(experiment, make_world(experiment))
-    assert text in str(error.value) and "\n" not in str(error.value)

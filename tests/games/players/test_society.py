@@ -154,33 +154,6 @@ def test_imitation_makes_senders_alike(small):
     assert np.mean(np.array(last) == best) > 0.9
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ((*TWO, "generations.every=5", "generations.which=oldest", "generations.number=3"), "there are 2"),
-        ((*GENERATIONS, "generations.size=999"), "at most the 250 training examples"),
-        ((*GENERATIONS, "generations.batch_size=65"), "at most the 64 of size, got 65"),
-        ((*TWO, "generations.every=5", "generations.batch_size=2"), "not read without transmit"),
-        ((*TWO, "generations.every=5", "generations.size=20"), "size: not read without transmit"),
-        ((*TWO, "generations.every=5", "generations.sampled=false"), "sampled: not read without transmit"),
-        ((*TWO, "generations.every=5", "generations.receivers_learn=sender"), "not read without receiver_steps"),
-        ((*GENERATIONS, "channel=quantized"), "expected a channel of symbols"),
-        ((*TWO, "society.imitate_every=5", "channel=variational"), "expected a channel of symbols"),
-        (("society.agents=2", "generations.every=5", "generations.roles=senders"), "replaced whole"),
-        ((*TWO, "society.imitate_every=5", "society.students=2"), "fewer than the 2 senders, got 2"),
-        ((*TWO, "society.students=1"), "not read without imitate_every"),
-        (
-            ("society.agents=2", "society.shares=symbols", "society.self_play_every=3", "society.sender_speeds=[0.5]"),
-            "learn in both roles or in none",
-        ),
-        ((*TWO, "generations.every=5", "generations.number=2"), "number: not read with which=all"),
-    ],
-)  # fmt: skip
-def test_what_a_society_can_not_do_is_refused(small, settings, message):
-    with pytest.raises(ConfigError, match=message):
-        society(small(*settings))
-
-
 def test_agents_that_share_a_perception_have_one(small):
     sharing = ("society.agents=2", "society.shares=perception")
     settings = (*sharing, *(f"{role}.perception=tanh,size=9" for role in ROLES))

@@ -106,25 +106,3 @@ def test_a_frozen_agent_that_never_learnt_passes_gradients_on(tmp_path, small, r
     run(small("training.freeze_receiver=true"), tmp_path)
     log = load_run(tmp_path).log
     assert log["train.loss"][-1] < log["train.loss"][0]
-
-
-TAUGHT = (
-    "generations.every=4",
-    "generations.transmit=true",
-    "generations.size=8",
-    "generations.sender_steps=1",
-)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (("generations.every=2", "generations.roles=senders"), "generations.roles: the senders are frozen"),
-        (TAUGHT, "generations.sender_steps: the senders are frozen"),
-        (("society.senders=3", "society.imitate_every=2"), "society.imitate_every: the senders are frozen"),
-    ],
-)
-def test_what_frozen_agents_would_learn_is_refused(tmp_path, small, run, settings, message):
-    with pytest.raises(ConfigError, match=message):
-        run(small("training.freeze_sender=true", *settings), tmp_path / "run")
-    assert not (tmp_path / "run").exists()

@@ -13,7 +13,6 @@ from ecsuite.games.participants.participant import Ask, Round, Setting
 from ecsuite.games.participants.scripted import Replicator, RothErev
 from ecsuite.games.plays.play import make_play
 from ecsuite.language_models.backend import Allowed
-from ecsuite.runtime.errors import ConfigError
 
 TWO = ("world.num_values=2", "play.repeats=1")
 
@@ -90,31 +89,6 @@ def test_a_stopped_run_ends_with_the_same_bytes(game, settings, speakers, tmp_pa
     for file in ("corpus.jsonl", "checkpoint-000000016.safetensors"):
         assert (tmp_path / "parts" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
     assert len(set(read_corpus(tmp_path / "whole").columns["speaker"].tolist())) == speakers
-
-
-@pytest.mark.parametrize(
-    ("game", "setting", "message"),
-    [
-        ("lewis_replicator", "play.initial=2", "initial: not read with dynamics=replicator: expected 1.0"),
-        ("lewis_replicator", "world.num_values=6", r"expected at most 4,096 strategies, got 6\^6 and 6\^6"),
-        ("lewis_roth_erev", "world.held_out_value=attribute0=1", "no objects that are held out"),
-        ("lewis_roth_erev", "world=thing", "expected a world of single objects with attribute values"),
-        ("lewis_roth_erev", "world.num_attributes=9", "expected at most 4,096 objects, got 19,683"),
-        ("lewis_roth_erev", "play.repeats=100000000", "play.repeats: expected at most 14,913,080"),
-        ("lewis_roth_erev", "evaluation.num_valid=8", "evaluation.num_valid: not read by play evolution"),
-        ("lewis_roth_erev", "channel=reinforce", "play evolution does not read it"),
-        ("naming_acceptance", "training.batch_size=2000", "expected at most the 1797 objects of the world"),
-        ("naming_acceptance", "play.agents=10000", "10000 agents with 10 signs and 10 components of 1797 obj"),
-        ("naming_acceptance", "play.signs=1000000", "2 agents with 1000000 signs"),
-        ("naming_acceptance", "play.meets=list,pairs=[[0,2]]", "play.meets"),
-        ("naming_acceptance", "evaluation.mode=sample", "play naming_acceptance generates no messages in evaluations"),
-    ],
-    ids=map(str, range(13)),
-)  # fmt: skip
-def test_bad_settings_are_refused_in_a_line(game, setting, message):
-    with pytest.raises(ConfigError, match=message) as raised:
-        play_of(game, setting)
-    assert "\n" not in str(raised.value)
 
 
 WORDS = Allowed(choices=("a", "b"))

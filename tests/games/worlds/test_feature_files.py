@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.players.pair import make_pair
 from ecsuite.games.worlds.feature_files import (
     check_classes,
     read_features,
@@ -35,7 +36,6 @@ def read(path, **changes):
 
 
 SPLIT = np.repeat([0, 0, 0, 0, 1, 1, 2, 2], 6)
-
 FAULTS = [
     ({"features": None}, "features: missing, expected an array (rows, features)"),
     ({"features": np.zeros(48, np.float32)}, "features: expected floats (rows, features), at least one of each, got f"),
@@ -204,3 +204,10 @@ def test_targets_are_of_the_class_and_distractors_of_others_of_the_split(birds, 
         parts["all"]
     ) == 16
     assert not np.isin(world.classes["seen"].rows, world.classes["train"].rows).any()
+
+
+def test_features_without_attributes_cannot_be_reconstructed(path):
+    write_features(path, {"features": arrays()["features"]})
+    experiment = load_experiment("disc_tiny", [f"world=features,features={path}", "task.kind=reconstruction"])
+    with pytest.raises(ConfigError, match=r"^task: reconstruction needs objects with attribute values"):
+        make_pair(experiment, make_world(experiment))

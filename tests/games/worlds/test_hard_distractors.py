@@ -63,24 +63,6 @@ def test_every_world_of_single_objects_has_it(game, settings):
         assert ((values == values[batch.labels][:, None]).sum(2)[~batch.labels] == shared).all()
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (["world.shared_values=2"], "less than the 2 attributes of an object, got 2"),
-        (["world.shared_values=1", "task.num_distractors=9"], "6 objects share 1 values .* 9 distractors"),
-        (["world.shared_values=1", "task.kind=in_batch"], "the task draws no distractors: expected null"),
-        (["world.shared_values=1", "world.held_out=0.5"], "share 1 values with object .* 3 distractors"),
-        (
-            ["world.held_out=0.1", "world.shared_values=1", "world.num_attributes=9"],
-            "expected at most 65,536 objects",
-        ),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused(settings, message):
-    with pytest.raises(ConfigError, match=rf"world.shared_values: .*{message}|{message}"):
-        make_world(load_experiment("disc_tiny", settings))
-
-
 def test_images_are_not_near_to_each_other_by_their_pixels(image_folder):
     settings = [f"world.objects={image_folder}", "world.distractors=nearest", "task.num_distractors=3"]
     with pytest.raises(ConfigError, match=r"world.distractors: .* have no features: expected random"):

@@ -77,29 +77,6 @@ def test_rules_targets_and_distractors_are_uniform():
             assert len(found) == number and chisquare(counts).pvalue > 1e-4
 
 
-POOL = "world.images_per_batch and training.batch_size:"
-SPLIT = ("world.rule_length=2", "world.candidates=split")
-REFUSED = {
-    ("thing", *SMALL, "world.rule_length=3"): r"world.rule_length: expected at most 2 attributes, got 3$",
-    ("thing", "world.num_attributes=20"): r"20 attributes of 10 values make more than 2\^63 objects: lower world.num",
-    ("shape", "world.images_per_batch=30"): f"{POOL} 30 images and 64 rounds make 1 rules of 20 targets per batch: "
-    "expected at least 2",
-    ("shape", "training.batch_size=1"): f"{POOL} 320 images and 1 rounds make 1 rules of 20",
-    ("shape", "world.rule_length=5"): "world.rule_length: expected at most 4 attributes, got 5",
-    ("shape", *SPLIT, "world.held_out=0.01"): "world.held_out: 0.01 of 105 rules makes 104 for training and 1 for "
-    "evaluation: expected at least 2 and 2",
-    ("shape", *SPLIT, "world.held_out=0.99"): "world.held_out: 0.99 of 105 rules makes 1 for training and 104",
-    ("shape", *SPLIT, "world.held_out=0.999"): "world.held_out: 0.999 of 105 rules leave none for training",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("overrides", REFUSED)
-def test_worlds_that_cannot_be(overrides):
-    with pytest.raises(ConfigError, match="^" + REFUSED[overrides]):
-        make(*overrides)
-    assert make("thing", "world.num_attributes=18").batch("train", 0).objects.shape == (2000, 18)
-
-
 def test_a_table_of_rules_that_is_too_large_is_refused_before_memory_is_taken():
     """10^8 rules of 8 pairs: a table of them would need 6 GB."""
     tracemalloc.start()
