@@ -21,6 +21,7 @@ BASES = {
     "reinforce": ("channel=reinforce",),
     "scripted": ("sender=scripted", "channel.max_len=2", "channel.length=fixed"),
     "obverter": ("reasoning=obverter", "channel.vocab_size=3", "channel.max_len=2"),
+    "events": ("world={kind: events, entities: 3, actions: 2}", "channel.vocab_size=6", "channel.max_len=4"),
     "thing": ("world.kind=thing", "world.num_attributes=5", "world.num_values=10", *SETS),
     "shape": ("world.kind=shape", "world.images_per_batch=320", "training.batch_size=64", *SETS),
 }  # fmt: skip
@@ -155,6 +156,18 @@ REFUSED = {
         ("receiver=lexicon,perception=identity,lexicon=[[1,0,1,0,1,1,0,1],[0,1,1,1,0,1,1,1],"
          "[1,1,0,0,1,0,1,1],[1,0,0,1,1,1,0,1],[0,0,1,1,1,1,1,0]]",
          "^training: no agent has trainable weights: scripted and frozen"),
+    ],
+    "disc_tiny, events": [
+        ("sender.taught=clauses,sov=1,marker=1 channel.vocab_size=5", "sender.taught: the channel has no symbol"),
+        ("sender.taught=clauses channel.max_len=2", "sender.taught: a message has 3 symbols, but messages of"),
+        (("sender.taught={language: clauses, share: 0}",), "sender.taught.share: expected float > 0.0, got 0"),
+        (("receiver.taught={language: clauses, until_accuracy: 1.5}",), "receiver.taught.until_accuracy: expected"),
+        ("sender.taught=claws", "sender.taught: 'claws' is neither a grammar nor a corpus: see `ecsuite list"),
+        ("sender.taught=dyck", "sender.taught: dyck has no meanings: expected a language"),
+        (("sender.taught={language: [clauses, concat], shares: [1]}",), "sender.taught.shares: expected 2 numbers"),
+        (("sender.taught={language: []}",), "sender.taught.language: expected a grammar or a corpus"),
+        ("sender.taught=clauses training.freeze_sender=true", "sender.taught: the senders are frozen"),
+        ("training.num_epochs=0", "training.num_epochs: expected at least 1 without sender.taught"),
     ],
     "digits": [
         ("sender.perception.shift=2", "sender.perception.shift: only images can be shifted"),
