@@ -154,21 +154,6 @@ def test_names_that_a_corpus_would_refuse_are_refused_before_training(tmp_path):
     assert world_of(("a=b", "a=c"), ("x", "x"), ("x", "z")).names_of_attributes == ("a=b", "a=c")
 
 
-def test_numbers_are_sorted_into_bins_with_a_note(tmp_path):
-    rows = [("name", "weight"), *((f"o{number}", number / 10) for number in range(50))]
-    table = read_objects(str(write(tmp_path / "a.csv", rows)))
-    assert table.names[1] == tuple(f"weight={low:g}..{low + 0.9:g}" for low in range(5))
-    assert np.bincount(table.values_table[:, 1]).tolist() == [10] * 5
-    assert "sorted into 5 bins: 0..0.9, 1..1.9, 2..2.9, 3..3.9, 4..4.9 (--set world." in table.notes[0]
-
-
-@pytest.mark.parametrize("rows", [["1", "1.0", "2", "01"], ["01", "2", "1.0", "1"]])
-def test_numbers_in_several_spellings_are_in_one_order(tmp_path, rows):
-    """It was that of a set, which differs between processes."""
-    table = read_objects(str(write(tmp_path / "a.csv", [("a", "b"), *((row, "x") for row in rows)])))
-    assert table.names == (("a=01", "a=1", "a=1.0", "a=2"),)
-
-
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
 def test_splits_of_a_table_are_told_as_those_of_all_games(tmp_path, order):
     """What is also in training is not held out, whatever the order of rows; names of a table's own are kept."""
