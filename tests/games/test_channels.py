@@ -106,9 +106,7 @@ def test_each_step_of_a_relaxed_message_has_gumbel_noise_of_its_own():
     noise = gumbel_noise(make("gumbel").options, torch.zeros(50_000, 1), torch.Generator().manual_seed(4))
     message = train_message(make("gumbel"), torch.zeros(3, 50_000, 3), 4)
     torch.testing.assert_close(message.symbols[:3], noise.softmax(-1))
-    assert (
-        noise.mean().item() == pytest.approx(0.57722, abs=0.01) and noise.isfinite().all()
-    )  # Euler's constant
+    assert noise.mean().item() == pytest.approx(0.57722, abs=0.01)  # Euler's constant
     assert noise.var().item() == pytest.approx(math.pi**2 / 6, rel=0.02)
 
 

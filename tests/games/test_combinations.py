@@ -120,12 +120,9 @@ def drawn(number: int, files: dict[str, str]) -> list[str]:
     for role, registry in (("sender", SENDERS), ("receiver", RECEIVERS)):
         names = [name for name in registry.parts if name not in ("scripted", "phrasebook", "recurrent")]
         settings += of_part(role, registry, rng, rng.choice(["recurrent", "recurrent", *names]))
-        of_kind = {
-            name: getattr(PERCEPTIONS.load(name), "takes_images", has_images) for name in PERCEPTIONS.parts
-        }
-        fitting = [
-            n for n, takes in of_kind.items() if n not in FOREIGN["perception"] and takes == has_images
-        ]
+        parts = {each: PERCEPTIONS.load(each) for each in PERCEPTIONS.parts}
+        takes = {name: getattr(part, "takes_images", has_images) for name, part in parts.items()}
+        fitting = [each for each in takes if each not in FOREIGN["perception"] and takes[each] == has_images]
         if not perception or "society.shares=perception" not in society:
             unfit = "width" if has_images else "width shift"
             perception = of_part("ROLE.perception", PERCEPTIONS, rng, rng.choice(fitting), unfit)
@@ -172,11 +169,8 @@ def with_objective(settings: list[str], rng: random.Random) -> list[str]:
     )
     unfit = ("society.voting", "society.sender_speeds", *fixed)
     settings = [each for each in settings if not each.startswith(unfit)]
-    return [
-        *settings,
-        "reasoning=obverter",
-        *rng.choice(((), ("reasoning.alpha=2", "reasoning.cost=length"))),
-    ]
+    more = rng.choice(((), ("reasoning.alpha=2", "reasoning.cost=length")))
+    return [*settings, "reasoning=obverter", *more]
 
 
 def scramble(seed: int) -> None:

@@ -51,9 +51,8 @@ def test_an_edit_is_refused_until_accepted(ecsuite, whole, tmp_path, edit, name,
     edit(tmp_path / "run")
     code, out, err = ecsuite(*line)
     assert (code, out) == (3, "")
-    assert err.startswith(f"run/{name}: damaged or edited ") and err.endswith(
-        " with ecsuite verify run --accept\n"
-    )
+    assert err.startswith(f"run/{name}: damaged or edited ")
+    assert err.endswith(" with ecsuite verify run --accept\n")
     assert ecsuite("verify", "run", "--accept") == (0, f"run: accepted {name}\n", "")
     assert ecsuite(*line)[0] == 0
     assert RunFolder(tmp_path / "run").accept_edits() == []

@@ -79,9 +79,7 @@ def test_runs_know_the_content_of_their_data_wherever_it_lies(files, run):
     assert (folder / "again" / "corpus.jsonl").read_bytes() == (folder / "run" / "corpus.jsonl").read_bytes()
     (folder / "train.txt").write_text(TEXT["other"])
     for resume in (False, True):
-        with pytest.raises(
-            ConfigError, match=r"holds another run \(the content of world.train_data differs\)"
-        ):
+        with pytest.raises(ConfigError, match=r"another run \(the content of world.train_data differs\)"):
             run(load(epochs=2), folder / "run", resume=resume)
     with pytest.raises(ConfigError, match=r"world.train_data: .*train.txt has other content than when this"):
         run(load_experiment(config), folder / "third")
@@ -95,9 +93,7 @@ def test_plays_that_do_not_compute_in_a_precision_refuse_it(game, refused):
     for asked in ("bf16", "tf32"):
         experiment = load_experiment(game, [f"training.precision={asked}"])
         if asked in refused:
-            with pytest.raises(
-                ConfigError, match=rf"play \w+ does not support {asked}: expected one of auto, "
-            ):
+            with pytest.raises(ConfigError, match=rf"play \w+ does not support {asked}: expected one of au"):
                 choose_game_precision(experiment, cuda)
         else:
             assert choose_game_precision(experiment, cuda) == asked

@@ -32,11 +32,8 @@ def played(experiment, **how):
     """The players of an experiment, their world, and the rows of an evaluation by column."""
     world = make_world(experiment)
     players = make_population(experiment, world)
-    return (
-        players,
-        world,
-        rows_of(record_interactions(players, {"valid": (world, "valid")}, experiment, **how)),
-    )
+    table = record_interactions(players, {"valid": (world, "valid")}, experiment, **how)
+    return players, world, rows_of(table)
 
 
 @pytest.fixture(scope="module")

@@ -33,9 +33,7 @@ def test_the_csv_file_has_the_figures_of_the_log_also_after_a_kill(tmp_path, sma
     experiment = small("training.checkpoint_every=8")
     logged(experiment, "csv", progress=kill(signal.SIGTERM, 13))
     with (tmp_path / "run" / "log.csv").open("a") as file:
-        file.write(
-            "16,2.0,0,0,0,0,0,0,0\n20,2.5,0"
-        )  # of a run that was killed later, the last row in the middle
+        file.write("16,2.0,0,0,0,0,0,0,0\n20,2.5,0")  # of a run that was killed later, the last row cut
     logged(experiment, "csv", resume=True)
     log = [{"step": float(line["step"]), **flat_figures(line)} for line in log_of(tmp_path / "run")]
     with (tmp_path / "run" / "log.csv").open() as file:

@@ -188,10 +188,8 @@ def test_a_loss_of_all_pairs_of_a_step(tmp_path):
     played, plain = step(mine, *two), step("task", *two)
     assert played.objective.requires_grad and played.objective < plain.objective + 0.5
     several = "Diverse is of several of the pairs of a step: expected a society, such as society.senders=2"
-    for loss, society, text in (
-        (mine, (), several),
-        (f"{file}:Alone", two, "Alone is of one of the pairs of a step"),
-    ):
+    alone = "Alone is of one of the pairs of a step"
+    for loss, society, text in ((mine, (), several), (f"{file}:Alone", two, alone)):
         with pytest.raises(ConfigError, match=text):
             step(loss, *society)
 

@@ -105,9 +105,8 @@ def test_gradients_of_the_same_memory_are_clipped_once():
 
 def rates_of(*settings):
     """The players of a game, and the rate of each of their parameters."""
-    experiment = load_experiment(
-        "disc_tiny", ["optimizer.sender_lr=0.5", "optimizer.receiver_lr=0.1", *settings]
-    )
+    rates = ("optimizer.sender_lr=0.5", "optimizer.receiver_lr=0.1")
+    experiment = load_experiment("disc_tiny", [*rates, *settings])
     players = make_population(experiment, make_world(experiment))
     groups = Optimise(experiment.optimizer, players, players.modules_of).optimizer.param_groups
     assert sum(len(group["params"]) for group in groups) == len(list(players.parameters()))

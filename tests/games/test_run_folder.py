@@ -62,10 +62,8 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_used(
     assert contents(finished) == contents(whole)
     for file in (newest, before):
         file.write_bytes(damage(file.read_bytes()))
-    with (
-        unchanged(finished),
-        pytest.raises(DamagedError, match="none of its 2 checkpoints can be read; nothing"),
-    ):
+    none = "none of its 2 checkpoints can be read; nothing was changed"
+    with unchanged(finished), pytest.raises(DamagedError, match=none):
         run(small("training.num_epochs=4"), finished, resume=True)
 
 
@@ -139,9 +137,8 @@ def test_languages_go_on_after_a_kill(settings, small, run, tmp_path):
     assert whole == killed
     rows = [json.loads(line) for line in whole.splitlines()]
     num_speakers = 2 if settings else 1
-    assert [row["step"] for row in rows] == [
-        step for step in range(4, 28, 4) for _ in range(16 * num_speakers)
-    ]
+    steps = [step for step in range(4, 28, 4) for _ in range(16 * num_speakers)]
+    assert [row["step"] for row in rows] == steps
     assert rows[0]["meaning"] == [0, 0] and {row["speaker"] for row in rows} == set(range(num_speakers))
     if settings:
         began = [{row["began"] for row in rows if row["step"] == step} for step in (4, 12, 24)]

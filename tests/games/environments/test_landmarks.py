@@ -36,9 +36,8 @@ def of_mpe2(name, num_steps=6, seed=5):
             chosen, moves = np.array([symbols[0], moves[1]]), np.array([0, moves[1]])
         seen, rewards, *_ = world.step(dict(zip(world.possible_agents, chosen.tolist(), strict=True)))
         observations.append({agent: values.tolist() for agent, values in seen.items()})
-        steps.append(
-            {"moves": moves.tolist(), "symbols": symbols.tolist(), "rewards": list(rewards.values())}
-        )
+        rewarded = list(rewards.values())
+        steps.append({"moves": moves.tolist(), "symbols": symbols.tolist(), "rewards": rewarded})
     return {"begin": begin, "observations": observations, "steps": steps}
 
 

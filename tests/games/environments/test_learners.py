@@ -30,16 +30,14 @@ def test_a_bonus_for_saying_what_one_means(of):
     assert play.learner.signalled(replace(episodes, logits=name_of_goal)) == pytest.approx(of_goals)
     # A word of its own for each half of the episodes, whatever is meant: certain in each, but not of meanings.
     half = torch.arange(64) % 2
-    told = play.learner.signalled(
-        replace(episodes, logits=[50.0 * torch.eye(4)[half + 1].expand(3, -1, -1)] * 2)
-    )
+    half_said = [50.0 * torch.eye(4)[half + 1].expand(3, -1, -1)] * 2
+    told = play.learner.signalled(replace(episodes, logits=half_said))
     lost = []
     for agent in range(2):
         words = np.array([np.bincount(half[goals[0, :, agent] == goal], minlength=2) for goal in range(3)])
         likely = words / words.sum(1, keepdims=True)
-        lost.append(
-            -(np.where(words, likely * np.log(np.maximum(likely, 1e-9)), 0).sum(1) * words.sum(1)).sum() / 64
-        )
+        nats = np.where(words, likely * np.log(np.maximum(likely, 1e-9)), 0).sum(1)
+        lost.append(-(nats * words.sum(1)).sum() / 64)
     wanted = np.log(2) - (0.2 * np.mean(lost) if of == "meanings" else 0)
     assert float(told) == pytest.approx(wanted, abs=1e-5) and 0.5 < np.mean(lost) < np.log(2)
 
@@ -87,9 +85,8 @@ def test_the_objective_is_the_clipped_one_of_actions_and_symbols_together():
     for step in reversed(range(len(values))):
         goes_on = alive[step + 1] if step + 1 < len(values) else torch.zeros_like(alive[0])
         after = values[step + 1] if step + 1 < len(values) else 0.0
-        later = advantage[step] = (
-            rewards[step] + 0.9 * goes_on * after - values[step] + 0.45 * goes_on * later
-        )
+        error = rewards[step] + 0.9 * goes_on * after - values[step]
+        later = advantage[step] = error + 0.45 * goes_on * later
     advantage, mask = advantage.detach(), episodes.counts.float()
     error = ((values - (advantage + values).detach()) ** 2 * mask).sum() / mask.sum()
     advantage = advantage / ((advantage**2 * mask).sum() / mask.sum()).sqrt()

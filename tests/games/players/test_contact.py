@@ -31,11 +31,8 @@ def schedule(*settings, seed=1):
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     folder, epoch = tmp_path_factory.mktemp("members"), "training.num_epochs=1"
-    for name, more in (
-        ("a", ()),
-        ("b", ("society.agents=2", "training.seed=2")),
-        ("other", ("channel.vocab_size=7",)),
-    ):
+    runs = {"a": (), "b": ("society.agents=2", "training.seed=2"), "other": ("channel.vocab_size=7",)}
+    for name, more in runs.items():
         Trial.of("channel", "gumbel", (epoch, *more)).train(folder / name)
     return folder
 

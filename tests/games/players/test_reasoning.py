@@ -19,9 +19,8 @@ def listener(lexicon, said, lengths=None, **options):
     order = [said, *(row for row in range(len(lexicon)) if row != said)]
     literal = torch.tensor(lexicon, dtype=torch.float)[order].log()[:, None]
     lengths = torch.tensor([lengths[row] if lengths else 1 for row in order])[:, None]
-    heard = MessageScores(
-        literal=literal, lengths=lengths, is_other=torch.ones(len(order), 1, dtype=torch.bool)
-    )
+    others = torch.ones(len(order), 1, dtype=torch.bool)
+    heard = MessageScores(literal=literal, lengths=lengths, is_other=others)
     rsa = RationalSpeechActs(read_options(RationalSpeechActs.Options, options, "reasoning"))
     return rsa.scores(heard).softmax(-1)[0].tolist()
 
@@ -86,9 +85,8 @@ def speaker(lexicon, meaning, lengths=(1, 1, 1), **options):
     literal = torch.tensor(lexicon, dtype=torch.float)
     literal = (literal / literal.sum(1, keepdim=True)).log()[:, meaning]
     reasoning = Obverter(read_options(Obverter.Options, options, "reasoning"))
-    said = reasoning.choose(
-        literal[:, None].expand(-1, 20000), torch.tensor(lengths), torch.Generator().manual_seed(1)
-    )
+    each = literal[:, None].expand(-1, 20000)
+    said = reasoning.choose(each, torch.tensor(lengths), torch.Generator().manual_seed(1))
     return (torch.bincount(said, minlength=len(lexicon)) / 20000).tolist()
 
 
@@ -141,9 +139,8 @@ def test_no_message_is_understood_better_and_the_receiver_alone_learns(name, cha
     losses = []
     for ids in all_messages(pair.channel):
         message = message_of(pair.channel, ids.expand(len(batch), -1))
-        losses.append(
-            pair.understand(message, rounds.candidates, rounds.truth, mode="greedy", generator=None).loss
-        )
+        heard = (message, rounds.candidates, rounds.truth)
+        losses.append(pair.understand(*heard, mode="greedy", generator=None).loss)
     assert torch.allclose(said.loss, torch.stack(losses).amin(0), atol=1e-5)
     pair.train().play(batch, "train", torch.Generator().manual_seed(1)).objective.backward()
     assert all(each.grad is None for each in pair.speaker.parameters())

@@ -203,10 +203,8 @@ def test_sender_and_receiver_0_begin_as_a_pair_does(small):
 def test_who_is_replaced_begins_anew_and_others_stay(small):
     settings = ("generations.every=3", "generations.which=oldest", "generations.roles=senders")
     found = society(small(*TWO, *settings))
-    updates, before = (
-        Optimise(small().optimizer, found),
-        {n: e.clone() for n, e in found.state_dict().items()},
-    )
+    before = {name: each.clone() for name, each in found.state_dict().items()}
+    updates = Optimise(small().optimizer, found)
     for step in range(3):
         gradients(found, step)
         updates.step()
@@ -238,15 +236,12 @@ def test_the_accuracy_of_late_is_mostly_that_of_before(small):
 
 
 def test_a_student_learns_from_the_best_of_those_drawn_and_the_best_never_learns(small):
-    found, learnt = (
-        society(small("society.senders=4", "society.imitate_every=1", "society.students=1")),
-        set(),
-    )
+    found = society(small("society.senders=4", "society.imitate_every=1", "society.students=1"))
+    learnt = set()
     found.recent.copy_(torch.tensor([0.1, 0.4, 0.2, 0.3]))
     for step in range(1, 40):
         found.zero_grad()
         found.train_on(step, step, 0).objective.backward()
-        learnt |= {
-            place for place, each in enumerate(found.senders) if next(each.parameters()).grad is not None
-        }
+        grads = [next(each.parameters()).grad for each in found.senders]
+        learnt |= {place for place, grad in enumerate(grads) if grad is not None}
     assert learnt == {0, 2, 3}

@@ -49,12 +49,8 @@ def test_frozen_agents_of_another_run_stay_as_they_are(small, run, whole, tmp_pa
 def test_one_agent_of_each_of_two_runs(tmp_path, small, run, whole):
     other, mixed = tmp_path / "other", tmp_path / "mixed"
     run(small("training.seed=5", ONE), other)
-    start = (
-        f"training.init_sender={whole}",
-        f"training.init_receiver={other}",
-        "training.freeze_receiver=true",
-    )
-    run(small(*start, ONE), mixed)
+    start = (f"training.init_sender={whole}", f"training.init_receiver={other}", ONE)
+    run(small(*start, "training.freeze_receiver=true"), mixed)
     assert same(weights_of(mixed, "receiver"), weights_of(other, "receiver"))
     assert not same(weights_of(mixed, "sender"), weights_of(whole, "sender"))
     config = load_experiment(str(mixed / "config.yaml"))

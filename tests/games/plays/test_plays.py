@@ -222,8 +222,7 @@ def test_a_hook_is_named_by_its_file_and_changes_the_training_to_the_byte(ecsuit
     for name, more, how in (("whole", [hook], {}), ("parts", [hook], {"stop_after": 5}), ("without", [], {})):
         trained(load_experiment("disc_tiny", [*SMALL, *more]), tmp_path / name, **how)
     trained(load_experiment("disc_tiny", [*SMALL, hook]), tmp_path / "parts", resume=True)
-    whole, parts, without = (
-        weights_of_corpus(tmp_path / name, print) for name in ("whole", "parts", "without")
-    )
+    names = ("whole", "parts", "without")
+    whole, parts, without = (weights_of_corpus(tmp_path / name, print) for name in names)
     assert all(torch.equal(weight, parts[name]) for name, weight in whole.items())
     assert not all(torch.equal(weight, without[name]) for name, weight in whole.items())

@@ -57,9 +57,8 @@ def test_held_out_objects_are_never_trained_on(held_out):
 
 def test_rare_values_are_known_beside_few_others():
     """Two attributes, as in Auersperger & Pecina 2022: 00, 01 and 10 are trained on, and no other object with a 0."""
-    world = make(
-        "world.num_values=5", "world.rare_combinations=1", "world.held_out=0.25", "training.batch_size=500"
-    )
+    rare = ("world.num_values=5", "world.rare_combinations=1", "world.held_out=0.25")
+    world = make(*rare, "training.batch_size=500")
     of = {
         split: {tuple(row) for row in world.objects.values(objects).tolist()}
         for split, objects in world.subsets.members.items()

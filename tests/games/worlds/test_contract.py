@@ -52,9 +52,8 @@ def make(request, tmp_path, feature_file, object_table, image_folder):
         "space": [f"world.space={space}"],
         "image_features": [f"world.objects={image_folder}"],
     }.get(kind, [])
-    return lambda *more: make_world(
-        load_experiment("disc_tiny", [*SIZES, *CASES[request.param], *files, *more])
-    )
+    settings = [*SIZES, *CASES[request.param], *files]
+    return lambda *more: make_world(load_experiment("disc_tiny", [*settings, *more]))
 
 
 def seen(batch):
@@ -98,10 +97,8 @@ def test_what_is_held_out_is_never_trained_on(make):
     about = {split: set() for split in world.splits}
     for split, number in product(world.splits, range(30)):
         batch = world.draw(split, number, 8)
-        by_values = (
-            batch.objects @ [16, 4, 1][: batch.objects.shape[1]] if batch.rules is None else batch.rules
-        )
-        about[split] |= set(by_values)
+        objects = batch.objects
+        about[split] |= {*(objects @ [16, 4, 1][: objects.shape[1]] if batch.rules is None else batch.rules)}
     assert not (about["train"] | about["seen"]) & (about["valid"] | about["test"])
     assert about["all"] & about["test"] and about["all"] & about["train"]
 

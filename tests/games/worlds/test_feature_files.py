@@ -87,9 +87,7 @@ def test_arrays_of_objects_are_never_unpickled(path):
         file.write(buffer.getvalue())
     with pytest.raises(ConfigError) as error:
         read_features(path, seed=1)
-    assert str(error.value).startswith(
-        f"{path}: class_names: can't be read without unpickling, which could run"
-    )
+    assert str(error.value).startswith(f"{path}: class_names: can't be read without unpickling, which could")
     assert not os.path.exists(path + ".harm")
     with pytest.raises(ValueError, match="allow_pickle"):
         write_features(path, {"features": np.array([None])})
@@ -200,9 +198,7 @@ def test_targets_are_of_the_class_and_distractors_of_others_of_the_split(birds, 
             assert ((world.file.class_id[chosen] == rounds.rules[:, None]) == labels).all()
             assert np.isin(chosen, world.classes[split].rows).all()
     parts = {split: {*images.classes.tolist()} for split, images in world.classes.items()}
-    assert [len(parts[split]) for split in ("train", "valid", "test")] == [8, 4, 4] and len(
-        parts["all"]
-    ) == 16
+    assert [len(parts[split]) for split in ("train", "valid", "test", "all")] == [8, 4, 4, 16]
     assert not np.isin(world.classes["seen"].rows, world.classes["train"].rows).any()
 
 

@@ -24,9 +24,8 @@ def table(tmp_path):
 
 
 def make(game, held_out, *more):
-    return make_world(
-        load_experiment(game, [*SMALL, "task.num_distractors=1", *more, f"world.held_out_value={held_out}"])
-    )
+    held_out = f"world.held_out_value={held_out}"
+    return make_world(load_experiment(game, [*SMALL, "task.num_distractors=1", *more, held_out]))
 
 
 def objects_in(world, split, part="candidates"):
@@ -83,9 +82,8 @@ def test_a_game_with_a_combination_held_out(ecsuite, table, tmp_path):
     assert code == 0 and "5 of 18 objects are held out from training" in err
     corpus = read_corpus(tmp_path / "run")
     named = [[corpus.concept_names[each] for each in phrase] for phrase in corpus.concepts]
-    held_out = [
-        {*names} for names, of in zip(named, corpus.columns["split"], strict=True) if of == "held_out"
-    ]
+    split = corpus.columns["split"]
+    held_out = [{*names} for names, of in zip(named, split, strict=True) if of == "held_out"]
     combinations = {"shape=cup", "color=red"}, {"shape=jar", "size=1"}
     assert len(held_out) == 5 and all(any(each <= n for each in combinations) for n in held_out)
 
@@ -109,9 +107,8 @@ def test_combinations_of_many_attributes_need_no_table():
     assert f" {round(share * 8**12)} of {8**12} objects are held out" in world.notes[-1]
     assert len(np.unique(valid, axis=0)) == len(valid)  # all others are free
     assert np.bincount(train[:, 0], minlength=8).min() > 500
-    in_batch = make("disc_tiny", "attribute3=1,attribute11=7", *sizes, "task={kind: in_batch}").batch(
-        "valid", 0
-    )
+    in_batch = make("disc_tiny", "attribute3=1,attribute11=7", *sizes, "task={kind: in_batch}")
+    in_batch = in_batch.batch("valid", 0)
     assert in_batch.labels.shape[1] >= 16 and (in_batch.labels.sum(1) == 1).all()
     described = world.describe(world.draw("all", 0, 512))
     assert ((described.columns["split"] == "held_out") == is_held_out(described.meanings)).all()
@@ -158,9 +155,8 @@ def test_the_nearest_objects_are_those_of_a_line():
 
 def test_values_are_shared_where_objects_are_held_out():
     held_out = "world.held_out_value=attribute0=1,attribute2=3"
-    world = make_world(
-        load_experiment("disc_small", [held_out, "world.shared_values=3", "training.batch_size=256"])
-    )
+    settings = [held_out, "world.shared_values=3", "training.batch_size=256"]
+    world = make_world(load_experiment("disc_small", settings))
     for split in ("train", "valid"):
         batch = world.batch(split, 0)
         values = batch.values[batch.candidate_indices()]

@@ -147,9 +147,7 @@ def test_names_that_a_corpus_would_refuse_are_refused_before_training(tmp_path):
         setting = f"world.objects={write(tmp_path / 'a.csv', [*rows, ('y', 'z'), ('y', 'x')])}"
         return make_world(load_experiment("objects", [setting, *SMALL]))
 
-    with pytest.raises(
-        ConfigError, match="names of values: expected different names, got 'a=b=x' at 0 and 2"
-    ):
+    with pytest.raises(ConfigError, match="names of values: expected different names, got 'a=b=x' at 0"):
         world_of(("a", "a=b"), ("b=x", "x"), ("b=x", "z"))
     assert world_of(("a=b", "a=c"), ("x", "x"), ("x", "z")).names_of_attributes == ("a=b", "a=c")
 

@@ -24,7 +24,6 @@ from ecsuite.games.worlds.rendering import (
 from ecsuite.games.worlds.rules import NUM_VALUES
 
 NUM_PICTURES = 1350
-
 LABELS = Product(NUM_VALUES).all_values()
 
 """All labels of SHAPE, (270, 4)."""
@@ -122,9 +121,8 @@ def draw(shape, *, x, y, width=12.0, height=7.0, rotation=0.0):
 @pytest.mark.parametrize("shape", AREAS)
 def test_area_and_centre_are_those_of_geometry(shape):
     rng = np.random.default_rng(0)
-    x, y, width, height, turn = rng.uniform(
-        [[20], [20], [8], [5], [-7]], [[44], [44], [17], [12], [7]], (5, 300)
-    )
+    bounds = [[20], [20], [8], [5], [-7]], [[44], [44], [17], [12], [7]]
+    x, y, width, height, turn = rng.uniform(*bounds, (5, 300))
     pictures = draw(shape, x=x, y=y, width=width, height=height, rotation=turn)
     assert pictures[..., 0].sum((1, 2)) / 255 == pytest.approx(AREAS[shape](width, height), rel=0.03)
     assert centres(pictures) == pytest.approx(np.stack([x, y], axis=1), abs=0.1)
