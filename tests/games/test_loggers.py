@@ -98,16 +98,6 @@ def test_mlflow_has_the_settings_and_the_figures(tmp_path, small, logged, log_of
     ]
 
 
-@pytest.mark.parametrize("name", ["tensorboard", "wandb", "trackio", "mlflow"])
-def test_a_missing_package_is_named_with_its_command(name, monkeypatch):
-    monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.delitem(sys.modules, "torch.utils.tensorboard", raising=False)
-    with pytest.raises(ConfigError) as error:
-        make_loggers([name])
-    how = f"pip install -e '.[{name}]' in the clone of ecsuite"
-    assert str(error.value) == f"--log {name} needs the package {name}: {how}"
-
-
 def test_the_csv_file_holds_what_loggers_of_users_must_hold():
     for check in checks("logger", "csv"):
         check()

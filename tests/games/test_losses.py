@@ -358,14 +358,3 @@ def test_a_reward_of_the_users_own_is_a_class_in_a_file(tmp_path):
     loss = game.play(world.batch("train", 0), "greedy", None).measures["loss"].item()
     assert loss <= 0 and loss * 8 % 3 == pytest.approx(0, abs=1e-5)
     assert list(load_experiment("disc_tiny", reward).code) == [str(file)]
-
-
-def test_a_sender_gets_the_numbers_of_values_where_it_asks_for_them(tmp_path):
-    file = tmp_path / "mine.py"
-    file.write_text(
-        "from ecsuite.agents.senders import RecurrentSender\n\n\nclass Knows(RecurrentSender):\n"
-        "    knows_values = True\n\n    def __init__(self, options, *, num_values=None, **sizes):\n"
-        "        super().__init__(options, **sizes)\n        self.num_values = num_values\n"
-    )
-    game, world = game_of("disc_tiny", f"sender={file}:Knows")
-    assert game.speaker.network.num_values == world.num_values and world.num_values is not None

@@ -135,8 +135,8 @@ def test_populations_stay_on_the_simplex_and_gain(settings):
 
 
 THREE = (
-    "naming_acceptance", "world.kind=attributes", "world.num_attributes=1", "world.num_values=3", "training.batch_size=3", "play.signs=2",
-    "play.noise=0.7", "play.seen=1",
+    "naming_acceptance", "world.kind=attributes", "world.num_attributes=1", "world.num_values=3",
+    "training.batch_size=3", "play.signs=2", "play.noise=0.7", "play.seen=1",
 )  # fmt: skip
 
 

@@ -110,11 +110,6 @@ def test_agents_who_share_a_language_understand_all_of_it_and_pass_it_on(tmp_pat
     assert len(corpus.messages) == 18 and set(corpus.columns["split"].tolist()) == {"train"}
 
 
-def test_messages_of_rounds_have_no_end_that_would_count(tmp_path):
-    summary = talked(["training.num_epochs=1"], tmp_path).summary()
-    assert "mean message length" in summary and "EOS" not in summary
-
-
 def test_rounds_and_answers_that_were_damaged_are_found(tmp_path):
     """A run whose answers are not whole is not repeated by `--replay`."""
     played(("play.agents=4", "training.num_examples=6", "play.participant=language_model"), tmp_path)
