@@ -244,9 +244,8 @@ def objective_in_egg(egg_game, batch):
 
 
 def test_messages_have_the_temperature_that_egg_sets(interactions):
-    (_, game, world), (_, other, _) = (
-        make("discrimination", "gru", f"channel.temperature={temperature}") for temperature in (1, 0.3)
-    )
+    warm, cold = (make("discrimination", "gru", f"channel.temperature={each}") for each in (1, 0.3))
+    (_, game, world), (_, other, _) = warm, cold
     batch = world.draw("train", 0, BATCH)
     egg_game = EGGGame(game)
     egg_game.temperature = 0.3

@@ -78,9 +78,8 @@ def test_initial_weights_are_the_recorded_ones(name, load):
     found = {key: [list(each.shape), round(each.double().sum().item(), 6)] for key, each in state}
     recorded = json.loads(RECORDED.read_text())
     if os.environ.get("RECORD_INITIAL_STATES"):
-        RECORDED.write_text(
-            json.dumps({**recorded, name: {**recorded[name], "tensors": found}}, indent=1) + "\n"
-        )
+        written = {**recorded, name: {**recorded[name], "tensors": found}}
+        RECORDED.write_text(json.dumps(written, indent=1) + "\n")
     expected = recorded[name]["tensors"]
     assert list(found) == list(expected)
     assert found == {key: [shape, pytest.approx(total, abs=1e-4)] for key, (shape, total) in expected.items()}

@@ -12,9 +12,7 @@ from ecsuite.runtime.errors import ConfigError
 MISTAKES = {
     "channel.temprature=2": "unknown key 'channel.temprature'; did you mean 'channel.temperature'? choices: ",
     "seed=1": "unknown key 'seed'; did you mean 'training.seed'? choices: ",
-    "Seed=1": "unknown key 'Seed'; did you mean 'training.seed'? choices: ",
     "epochs=1": "unknown key 'epochs'; did you mean 'schedule.num_epochs' or 'training.num_epochs'? choices: ",
-    "max_length=8": "unknown key 'max_length'; did you mean 'channel.max_len'? choices: ",
     "temperature=2": "unknown key 'temperature'; did you mean 'channel.temperature'? choices: ",
     "world=3": "--set: unknown world '3'; choices: ",
     "world={num_values: 3, pol: 4}": "unknown key 'world.pol'",
@@ -26,7 +24,6 @@ MISTAKES = {
     "channel.length=fixd": "--set: channel.length: unknown value 'fixd'; did you mean 'fixed'? choices: variable, ",
     "evaluation.batch_size=0": "--set: evaluation.batch_size: expected int >= 1, got 0",
     "world.held_out=1": "--set: world.held_out: expected float < 1.0, got 1",
-    "receiver.perception.dropout=1": "--set: receiver.perception.dropout: expected float < 1.0, got 1",
     "sender.cell=gr": "--set: sender.cell: unknown cell 'gr'; did you mean 'gru'? choices: rnn, gru, ",
     "sender.num_layers=10": "--set: sender.num_layers: expected int <= 9, got 10",
     "sender=gruu": "--set: unknown sender 'gruu'; did you mean 'gru'? choices: ",
@@ -37,9 +34,7 @@ MISTAKES = {
     "channel=quantized,word_size=0": "--set: channel.word_size: expected int >= 1, got 0",
     "world=text,train_data=x.txt": "--set: world.train_data and valid_data: give both files",
     "task=concept,variant=ref": "--set: task.variant: unknown value 'ref'; did you mean 'reference'? ch",
-    "schedule=linear,num_epochs=0": "--set: schedule.num_epochs: expected int >= 1, got 0",
     "schedule.kind=liner": "--set: unknown schedule 'liner'; did you mean 'linear'? choices: constant, linear",
-    "task.num_distractors=0": "--set: task.num_distractors: expected int >= 1, got 0",
 }  # fmt: skip
 
 

@@ -62,9 +62,8 @@ def elbo(channel, **options):
 
 
 def channel_of(vocab_size=2, max_len=2, **options):
-    own = ReinforceChannel.Options(
-        vocab_size=vocab_size, max_len=max_len, baseline="none", entropy_coefficient=0.0, **options
-    )
+    quiet = {"baseline": "none", "entropy_coefficient": 0.0, **options}
+    own = ReinforceChannel.Options(vocab_size=vocab_size, max_len=max_len, **quiet)
     return ReinforceChannel(own)
 
 
@@ -221,9 +220,8 @@ def test_an_impatient_receiver_answers_after_every_symbol(receiver):
 @pytest.mark.parametrize("noise", ["erasure", "confusion", "deletion"])
 def test_an_impatient_receiver_gets_the_noise_of_the_channel(channel, noise):
     settings = ("loss.impatient=true", f"channel={channel}", "channel.max_len=3")
-    (game, world), (noisy, _) = (
-        game_of("disc_tiny", *settings, *more) for more in ((), (f"channel.noise={noise},probability=1",))
-    )
+    noisy = ("disc_tiny", *settings, f"channel.noise={noise},probability=1")
+    (game, world), (noisy, _) = game_of("disc_tiny", *settings), game_of(*noisy)
     batch, losses = world.batch("train", 0), []
     for pair in (game, noisy):
         losses.append(pair.play(batch, "train", torch.Generator().manual_seed(1)).measures["loss"].item())

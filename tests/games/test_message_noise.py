@@ -171,10 +171,9 @@ def test_the_noise_does_not_depend_on_how_far_ids_are_filled():
 @pytest.mark.parametrize("kind", KINDS[1:])
 def test_noise_in_evaluation_by_option(kind):
     settings = (f"channel.noise={kind},probability=0.9", "channel.length=variable")
-    plain, noisy = (
-        Trial.of("channel", "gumbel", (*settings, f"evaluation.noise={flag}", "evaluation.num_valid=64"))
-        for flag in ("false", "true")
-    )
+    settings += ("evaluation.num_valid=64",)
+    flags = ("evaluation.noise=false", "evaluation.noise=true")
+    plain, noisy = (Trial.of("channel", "gumbel", (*settings, flag)) for flag in flags)
     world = plain.world()
     without_noise, with_noise = (make_population(trial.experiment, world) for trial in (plain, noisy))
     first = evaluate(without_noise, world, plain.experiment)

@@ -32,10 +32,8 @@ def test_gradients_are_those_of_values_and_words_do_not_depend_on_their_batch(ki
     torch.manual_seed(0)
     logits, weights = torch.randn(3, 5, 6, requires_grad=True), torch.randn(3, 5, 6)
     words = build_value_message(kind, logits, num_levels=3, normalize=normalize).symbols
-    ours, expected = (
-        torch.autograd.grad((each * weights).sum(), logits)[0]
-        for each in (words, as_values(logits, normalize))
-    )
+    both = (words, as_values(logits, normalize))
+    ours, expected = (torch.autograd.grad((each * weights).sum(), logits)[0] for each in both)
     torch.testing.assert_close(ours, expected)
     assert ours.abs().max() > 0.01
     for rows in ([0], [3, 3], [4, 1, 2]):

@@ -93,9 +93,7 @@ def test_a_dialogue_that_was_stopped_ends_with_the_same_bytes(settings, tmp_path
 def test_an_audit_by_turn_says_what_each_turn_is_worth(monkeypatch):
     """Of scripted agents each turn has half of the answer: without one, the first value is said, right in one of 4."""
     monkeypatch.setattr(audit_outsider, "TRAINING", replace(audit_outsider.TRAINING, num_updates=1, every=1))
-    play = play_of(
-        "play.environment={kind: task_and_talk, turns: 2, num_asked: 2, world: {kind: attributes, num_values: 4}}"
-    )
+    play = play_of("play.environment={kind: task_and_talk, turns: 2, num_asked: 2, world: {num_values: 4}}")
     agents = ScriptedAgents(play.environment, play.channel)
     found = audit(play, agents=agents, num_episodes=400, num_draws=1, by="turn")
     rewards = {condition.name: condition.reward for condition in found.conditions}

@@ -109,9 +109,8 @@ GRID = "play.environment=guided_grid,size=2,num_steps=6"
 
 def test_what_an_action_is_worth_ends_with_the_episode():
     """Q-learning by hand: the reward, and the highest score of the next step, if there is one."""
-    play, episodes = play_of(
-        GRID, "play.learner=q_learning,discount=0.5", "channel=gumbel,length=fixed,vocab_size=5,max_len=1"
-    )
+    gumbel = "channel=gumbel,length=fixed,vocab_size=5,max_len=1"
+    play, episodes = play_of(GRID, "play.learner=q_learning,discount=0.5", gumbel)
     objective, _ = play.learner.objective(episodes, 0, play.agents)
     alive, errors = episodes.alive.numpy(), []
     scores = [each.detach().numpy() for each in episodes.scores]

@@ -1,5 +1,7 @@
 """PettingZoo's interface, both ways, and what checks find in worlds with steps."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -10,13 +12,6 @@ from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing import bound, plays, run
 
 
-class Space:
-    def __init__(self, shape=(), n=None):
-        self.shape = shape
-        if n is not None:
-            self.n = n
-
-
 class Coin:
     """Of two agents the first sees a coin, and the second guesses it; no PettingZoo is needed for such a world."""
 
@@ -24,10 +19,10 @@ class Coin:
     leaves = {"sees": True, "guesses": True}  # noqa: RUF012
 
     def observation_space(self, agent):
-        return Space((2,))
+        return SimpleNamespace(shape=(2,))
 
     def action_space(self, agent):
-        return Space(n=2)
+        return SimpleNamespace(shape=(), n=2)
 
     def reset(self, seed=None):
         self.coin = np.random.default_rng(seed).integers(2)
@@ -69,8 +64,11 @@ def gone(self, actions):
         ({"step": property(lambda _: 1 / 0)}, "expected PettingZoo's parallel interface, but"),
         ({"leaves": {"sees": True, "guesses": False}}, "sees left at step 1 before others"),
         ({"step": gone}, "sees left at step 1 before others: expected agents that stay"),
-        ({"action_space": lambda *_: Space((3,))}, "expected discrete actions of sees"),
-        ({"observation_space": lambda *_: Space(n=2)}, "expected vectors as observations of"),
+        ({"action_space": lambda *_: SimpleNamespace(shape=(3,))}, "expected discrete actions of sees"),
+        (
+            {"observation_space": lambda *_: SimpleNamespace(shape=(), n=2)},
+            "expected vectors as observations of",
+        ),
     ],
     ids=["no step", "an agent leaves", "an agent is gone", "actions", "observations"],
 )

@@ -60,23 +60,6 @@ def test_the_lowest_accuracy_is_of_a_pair_over_all_rounds(small):
     assert found[0]["lowest_accuracy"] < found[0]["accuracy"]
 
 
-SHARED = (
-    "society.agents=4", "society.shares=perception", "society.pairs_per_step=12",
-    "sender.perception=linear,size=9", "receiver.perception=linear,size=9", "evaluation.num_valid=8",
-)  # fmt: skip
-
-
-SLOW = ("society.receivers=2", "society.sender_speeds=[0.000001]", "society.receiver_speeds=[0.000001]")
-
-
-@pytest.mark.parametrize(
-    "settings", [pytest.param(SHARED, marks=pytest.mark.slow), SLOW], ids=["shared", "slow"]
-)
-def test_agents_that_share_or_are_slow_are_read_again(settings, small, run, tmp_path):
-    run(small(*settings, "training.num_epochs=1"), tmp_path / "run")
-    assert (tmp_path / "run" / "corpus.jsonl").is_file()
-
-
 @pytest.mark.slow
 def test_agents_that_are_made_in_threads_begin_as_their_seed_says(small):
     experiments = [small(*TWO, f"training.seed={seed}") for seed in (1, 2)]

@@ -168,9 +168,8 @@ def test_gaussians_are_drawn_from_the_conjugate_posterior_by_hand():
 def test_agents_share_signs_that_say_more_of_digits_than_what_one_agent_sees():
     figures = {}
     for accepts in ("metropolis", "never"):
-        play = play_of(
-            "naming_acceptance", f"play.accepts={accepts}", "training.batch_size=1797", "play.seen=0.25"
-        )
+        digits = ("training.batch_size=1797", "play.seen=0.25")
+        play = play_of("naming_acceptance", f"play.accepts={accepts}", *digits)
         for step in range(150):
             play.train_step(step)
         figures[accepts] = play.evaluate()

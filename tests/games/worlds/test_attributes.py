@@ -59,10 +59,8 @@ def test_rare_values_are_known_beside_few_others():
     """Two attributes, as in Auersperger & Pecina 2022: 00, 01 and 10 are trained on, and no other object with a 0."""
     rare = ("world.num_values=5", "world.rare_combinations=1", "world.held_out=0.25")
     world = make(*rare, "training.batch_size=500")
-    of = {
-        split: {tuple(row) for row in world.objects.values(objects).tolist()}
-        for split, objects in world.subsets.members.items()
-    }
+    members = {split: world.objects.values(each).tolist() for split, each in world.subsets.members.items()}
+    of = {split: {*map(tuple, rows)} for split, rows in members.items()}
     with_0 = {(0, other) for other in range(5)} | {(other, 0) for other in range(5)}
     known = {(0, 0), (0, 1), (1, 0)}
     assert of["rare"] == with_0 - known

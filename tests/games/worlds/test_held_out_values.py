@@ -135,9 +135,8 @@ def similar(number, num_shared=None, values=None, vectors=None, rounds=1):
     """Distractors of each object in many rounds, (num_objects, rounds, number)."""
     total = len(values if vectors is None else vectors)
     words = np.random.default_rng(0).integers(2**63, size=(total * rounds, number)).astype(np.uint64)
-    drawn = SimilarDistractors(number, num_shared, values, vectors).of(
-        np.repeat(np.arange(total), rounds), words, np.arange(total)
-    )
+    distractors, targets = SimilarDistractors(number, num_shared, values, vectors), np.arange(total)
+    drawn = distractors.of(np.repeat(targets, rounds), words, targets)
     return drawn.reshape(total, rounds, number)
 
 

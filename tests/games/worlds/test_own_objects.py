@@ -126,12 +126,6 @@ def test_equal_numbers_are_no_feature(tmp_path):
         read_objects(str(file), "features")
 
 
-def test_bins_of_large_numbers_have_names_of_their_own(tmp_path):
-    rows = [("mass", "color"), *((1_700_000_000 + number, number % 3) for number in range(60))]
-    names = read_objects(str(write(tmp_path / "a.csv", rows))).names[0]
-    assert len(set(names)) == 5 and names[1] == "mass=1.70000001e+09..1.70000002e+09", names
-
-
 def test_few_objects_are_explained(tmp_path):
     rows = [("name", "size"), *((f"o{number}", number % 3) for number in range(20))]
     file = write(tmp_path / "a.csv", rows)

@@ -64,20 +64,18 @@ def test_examples_balance_what_a_formula_joins(text, is_positive, expected):
 
 
 VARIANTS = ("reference", "set_reference", "concept")
-
 NAMES = {"reference": "ref", "set_reference": "setref", "concept": "concept"}
-
 TRUTH = np.stack([formula.truth for formula in all_formulas()])
 
 
 @pytest.fixture
 def drawn(monkeypatch):
     """Instead of pictures, what they would show: rows (index, colour, shape)."""
-    monkeypatch.setattr(
-        shapeworld,
-        "shapeworld_scenes",
-        lambda seed, split, indices, colours, shapes: np.stack([indices, colours, shapes], axis=1),
-    )
+
+    def stacked(seed, split, indices, colours, shapes):
+        return np.stack([indices, colours, shapes], axis=1)
+
+    monkeypatch.setattr(shapeworld, "shapeworld_scenes", stacked)
     monkeypatch.setattr(ShapeWorld, "objects_of", lambda world, scenes: scenes)
 
 
