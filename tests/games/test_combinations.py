@@ -160,14 +160,8 @@ def with_objective(settings: list[str], rng: random.Random) -> list[str]:
         return [*settings, f"loss=elbo,prior={prior}", f"loss.beta_schedule={beta}"]
     if task == "discrimination":
         settings.append("task.sender_input=targets_and_distractors")
-    fixed = (
-        "society.senders",
-        "society.receivers",
-        "society.imitate",
-        "training.freeze",
-        "generations.sender",
-    )
-    unfit = ("society.voting", "society.sender_speeds", *fixed)
+    fixed = ("society.senders", "society.receivers", "society.imitate", "training.freeze")
+    unfit = ("society.voting", "society.sender_speeds", "generations.sender", *fixed)
     settings = [each for each in settings if not each.startswith(unfit)]
     more = rng.choice(((), ("reasoning.alpha=2", "reasoning.cost=length")))
     return [*settings, "reasoning=obverter", *more]

@@ -1,6 +1,7 @@
 """Losses: costs of length, priors of messages, rewards of sampled answers, baselines, all pairs of a step."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -72,10 +73,7 @@ def every_message(channel, scores):
     said = message_of(channel, all_messages(channel))
     logits = scores[0].expand(said.symbols.shape[1], -1), scores[1 + said.symbols[0].clamp(min=0)]
     probability, entropy = of_sampled(said.symbols, torch.stack(logits))
-    return Message(
-        symbols=said.symbols, ends=None, length=said.length, log_probability=probability, entropy=entropy,
-        logits=logits,
-    )  # fmt: skip
+    return replace(said, log_probability=probability, entropy=entropy, logits=logits)
 
 
 def test_a_prior_by_hand():
@@ -83,10 +81,7 @@ def test_a_prior_by_hand():
     channel = channel_of(vocab_size=1, max_len=1)
     said = message_of(channel, all_messages(channel))
     q = torch.tensor([0.25, 0.75])
-    said = Message(
-        symbols=said.symbols, ends=None, length=said.length, log_probability=q.log(), entropy=torch.zeros(2),
-        logits=(q.log().expand(2, 2),),
-    )  # fmt: skip
+    said = replace(said, log_probability=q.log(), entropy=torch.zeros(2), logits=(q.log().expand(2, 2),))
     output = TaskOutput(loss=torch.zeros(1, 2), measures={})
     empty = 1 / (1 + math.exp(-2))
     for options, prior in (({}, [0.5, 0.5]), ({"prior": "length", "length_rate": 2.0}, [empty, 1 - empty])):

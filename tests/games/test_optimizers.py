@@ -1,9 +1,8 @@
 """Optimizers, schedules, accumulated batches, and rates of their own."""
 
-import json
-
 import pytest
 import torch
+from stopped_runs import trained as train_until
 from torch import nn
 
 from ecsuite.files.tensor_files import read_tensors
@@ -11,7 +10,6 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import OPTIMIZERS, SCHEDULES
 from ecsuite.games.engine.optimizers import Optimise
 from ecsuite.games.plays.population import make_population
-from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import make_world
 
 SMALL = [
@@ -20,20 +18,10 @@ SMALL = [
 ]  # fmt: skip
 
 
-def trained(folder, *changes, name="disc_tiny", stop_after=None, resume=False):
-    """Train a small run; returns its weights and its last log entry."""
-    steps = []
-
-    def should_stop():
-        steps.append(1)
-        return "preempted" if len(steps) == stop_after else None
-
-    train(
-        load_experiment(name, [*SMALL, *changes]), folder, device="cpu", resume=resume, should_stop=should_stop,
-        progress=lambda *_: None, note=lambda _: None,
-    )  # fmt: skip
-    tensors, _ = read_tensors(max(folder.glob("checkpoint-*.safetensors")))
-    return tensors, json.loads((folder / "log.jsonl").read_text().splitlines()[-1])
+def trained(folder, *changes, **how):
+    """Train a small run; returns its weights."""
+    train_until(load_experiment("disc_tiny", [*SMALL, *changes]), folder, **how)
+    return read_tensors(max(folder.glob("checkpoint-*.safetensors")))[0]
 
 
 def factors(*changes, steps_per_epoch=4, num_epochs=5):
@@ -56,9 +44,9 @@ def test_factors_of_schedules_by_hand():
 @pytest.mark.parametrize("kind", sorted(OPTIMIZERS.parts))
 def test_every_optimizer_resumes_to_the_same_weights(kind, tmp_path):
     change = f"optimizer={kind}" + (",momentum=0.9,nesterov=true" if kind == "sgd" else "")
-    whole, _ = trained(tmp_path / "whole", change)
+    whole = trained(tmp_path / "whole", change)
     trained(tmp_path / "parts", change, stop_after=5)
-    parts, _ = trained(tmp_path / "parts", change, resume=True)
+    parts = trained(tmp_path / "parts", change, resume=True)
     assert whole.keys() == parts.keys() and all(torch.equal(whole[name], parts[name]) for name in whole)
 
 
@@ -126,7 +114,7 @@ def test_agents_have_rates_of_their_own_and_a_perception_of_both_is_updated_once
 def test_batches_that_are_accumulated_equal_one_large_batch_of_the_same_rounds(tmp_path):
     """Reconstruction without noise: the rounds of a batch do not depend on how they are divided."""
     shared = ["channel=soft", "optimizer=sgd,lr=0.1", "task=reconstruction", "training.num_examples=16"]
-    whole, _ = trained(tmp_path / "whole", *shared, "training.batch_size=16")
-    parts, _ = trained(tmp_path / "parts", *shared, "training.accumulate=4")
+    whole = trained(tmp_path / "whole", *shared, "training.batch_size=16")
+    parts = trained(tmp_path / "parts", *shared, "training.accumulate=4")
     names = [name for name in whole if name.startswith("model.")]
     assert names and all(torch.allclose(whole[name], parts[name], atol=1e-5) for name in names)

@@ -38,14 +38,36 @@ def play_of(*settings):
     return make_play(found, torch.device("cpu"))
 
 
-def scripted_reward(text, *, vocab_size=4, number=2000, deliver=None):
+def scripted_reward(text, *, number=2000, deliver=None):
     """The mean reward of scripted agents."""
-    play = play_of(f"play.environment={text}", f"channel.vocab_size={vocab_size}", "play.agents.forgetful=[]")
+    play = play_of(f"play.environment={text}", "channel.vocab_size=4", "play.agents.forgetful=[]")
     agents = ScriptedAgents(play.environment, play.channel)
     episodes = play.play(
         np.arange(number), "greedy", play.noise("valid", 0), purpose="train", agents=agents, deliver=deliver
     )
     return episodes.returns.mean()
+
+
+def severed(step, said, heard):
+    return said, torch.full_like(heard, -1)
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ("", 1 / 16),
+        (",reward=each", 1 / 4),
+        (",mistake_cost=10", 1 / 16 - 10 * 15 / 16),
+        (",reward=each,mistake_cost=2", 1 / 4 - 2 * 3 / 4),
+    ],
+)
+def test_without_messages_the_reward_is_that_of_chance_and_with_them_1(more, expected):
+    """An asker that hears nothing says the first values, which are right in 1 of 16, or each in 1 of 4."""
+    text = f"task_and_talk,turns=2,num_asked=2{more}"
+    assert environment(text).silent_reward == expected and scripted_reward(text) == 1
+    assert scripted_reward(text, deliver=severed) == pytest.approx(
+        expected, abs=0.25 if "cost" in more else 0.02
+    )
 
 
 def test_guess_who_is_solved_with_a_turn_an_attribute_and_feedback_helps():

@@ -113,13 +113,8 @@ class Operations(TorchDispatchMode):
 def operations_of(number):
     """The operations of a step of so many pairs, each of agents of its own, without the noise of each."""
     pairs = ", ".join(f"[{each}, {each}]" for each in range(number))
-    experiment = load_experiment(
-        "disc_tiny",
-        [
-            f"society.senders={number}", f"society.receivers={number}",
-            f"society.meets={{kind: list, pairs: [{pairs}]}}",
-        ],
-    )  # fmt: skip
+    agents = (f"society.senders={number}", f"society.receivers={number}")
+    experiment = load_experiment("disc_tiny", [*agents, f"society.meets={{kind: list, pairs: [{pairs}]}}"])
     players = make_population(experiment, make_world(experiment))
     optimise = Optimise(experiment.optimizer, players)
     with Operations() as operations:

@@ -40,6 +40,8 @@ BLUE = [[1, 1, 0], [0, 0, 1], [1, 0, 1], [0, 1, 0]]
         (NONE_SOME_ALL, 1, {"alpha": 4.0}, [0, 17 / 18, 1 / 18]),
         # One level further: S_2(some | all) = (1/4) / (1/4 + 1) = 1/5, so 5/6.
         (NONE_SOME_ALL, 1, {"depth": 2}, [0, 5 / 6, 1 / 6]),
+        # `all` costs two symbols more, 0.2 nats: S(some | all) = (1/2) / (1/2 + exp(-0.2)).
+        (NONE_SOME_ALL, 1, {"cost": "length", "lengths": [1, 1, 3]}, [0, 0.725083, 0.274917]),
         # Frank & Goodman 2012: S(blue | square) = 1/2, S(blue | circle) = (1/2) / (1/2 + 1) = 1/3: 3/5 and 2/5.
         (BLUE, 0, {}, [3 / 5, 2 / 5, 0]),
         (BLUE, 2, {}, [3 / 5, 0, 2 / 5]),

@@ -44,14 +44,12 @@ def make(request, tmp_path, feature_file, object_table, image_folder):
     table = [",".join(["m", *columns]), *(f"{m},{','.join(map(str, row))}" for m, row in enumerate(near))]
     space.write_text("\n".join(table) + "\n")
     kind = request.param.split(",")[0]
+    own = [f"world.objects={image_folder}"]
     files = {
-        "text": [f"world.train_data={file}", f"world.valid_data={file}"],
-        "features": [f"world.features={feature_file}"],
-        "objects": [f"world.objects={object_table}"],
-        "images": [f"world.objects={image_folder}"],
-        "space": [f"world.space={space}"],
-        "image_features": [f"world.objects={image_folder}"],
-    }.get(kind, [])
+        "text": [f"world.train_data={file}", f"world.valid_data={file}"], "space": [f"world.space={space}"],
+        "features": [f"world.features={feature_file}"], "objects": [f"world.objects={object_table}"],
+        "images": own, "image_features": own,
+    }.get(kind, [])  # fmt: skip
     settings = [*SIZES, *CASES[request.param], *files]
     return lambda *more: make_world(load_experiment("disc_tiny", [*settings, *more]))
 
