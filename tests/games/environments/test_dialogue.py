@@ -52,6 +52,7 @@ def severed(step, said, heard):
     return said, torch.full_like(heard, -1)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
