@@ -39,17 +39,9 @@ def run() -> Callable[..., RunResult]:
 
     def run(experiment, folder, *, resume=False, progress=lambda *_: None, notes=None) -> RunResult:
         note = (lambda _: None) if notes is None else notes.append
+        how = {"device": "cpu", "scorer": LanguageMetrics, "progress": progress, "note": note}
         with stop_signals() as asked:
-            return train(
-                experiment,
-                folder,
-                resume=resume,
-                device="cpu",
-                scorer=LanguageMetrics,
-                progress=progress,
-                note=note,
-                should_stop=asked,
-            )
+            return train(experiment, folder, resume=resume, should_stop=asked, **how)
 
     return run
 

@@ -17,16 +17,13 @@ from ecsuite.games.channels.message_builders import (
     without_eos,
 )
 from ecsuite.games.channels.noise import ShareOptions
-from ecsuite.games.config.experiment import load_experiment
 from ecsuite.parts.registry import Part
-from ecsuite.runtime.errors import ConfigError
 
 
 def train_message(channel, logits, seed=0):
     """A message of training from the logits of each step."""
-    return build_message(
-        channel.start_message("train", logits[0], torch.Generator().manual_seed(seed)), logits
-    )
+    builder = channel.start_message("train", logits[0], torch.Generator().manual_seed(seed))
+    return build_message(builder, logits)
 
 
 def test_ends_equal_a_hand_computation():
@@ -70,10 +67,8 @@ def test_the_length_is_trained():
 def test_straight_through_is_one_hot_forward_with_the_soft_gradient(kind):
     torch.manual_seed(0)
     logits, weights = torch.randn(3, 5, 3, requires_grad=True), torch.randn(4, 5, 3)
-    messages = [
-        train_message(make(kind, straight_through=hard, temperature=0.7), logits, 3) for hard in (False, True)
-    ]
-    soft, hard = messages
+    channels = (make(kind, straight_through=is_hard, temperature=0.7) for is_hard in (False, True))
+    soft, hard = messages = [train_message(each, logits, 3) for each in channels]
     assert hard.symbols.sort(-1).values[..., -1].sub(1).abs().max() < 1e-6
     assert hard.symbols.argmax(-1).equal(soft.symbols.argmax(-1))
     torch.testing.assert_close(hard.symbols.sum(-1), torch.ones(4, 5))
@@ -94,9 +89,8 @@ def test_temperature_decays_an_epoch_at_a_time_down_to_a_minimum():
 @pytest.mark.parametrize("kind", OF_SYMBOLS)
 def test_samples_follow_the_softmax(kind):
     logits = torch.tensor([0.0, 1.0, -1.0]).expand(1, 40_000, 3)
-    builder = make(kind, max_len=1).start_message(
-        "sample", torch.zeros(40_000, 1), torch.Generator().manual_seed(0)
-    )
+    noise = torch.Generator().manual_seed(0)
+    builder = make(kind, max_len=1).start_message("sample", torch.zeros(40_000, 1), noise)
     sampled = build_message(builder, logits).symbols[0].bincount(minlength=3) / 40_000
     torch.testing.assert_close(sampled, logits[0, 0].softmax(-1), rtol=0, atol=0.01)
 
@@ -108,18 +102,10 @@ def test_greedy_messages_are_the_most_likely_symbols(kind):
     assert build_message(builder, logits).symbols.equal(1 + logits[..., 1:].argmax(-1))
 
 
-def test_each_step_of_a_relaxed_message_has_noise_of_its_own():
-    channel = make("gumbel")
-    noise = gumbel_noise(channel.options, torch.zeros(5, 1), torch.Generator().manual_seed(4))
-    message = train_message(channel, torch.zeros(3, 5, 3), 4)
+def test_each_step_of_a_relaxed_message_has_gumbel_noise_of_its_own():
+    noise = gumbel_noise(make("gumbel").options, torch.zeros(50_000, 1), torch.Generator().manual_seed(4))
+    message = train_message(make("gumbel"), torch.zeros(3, 50_000, 3), 4)
     torch.testing.assert_close(message.symbols[:3], noise.softmax(-1))
-
-
-def test_gumbel_noise_has_the_moments_of_its_distribution():
-    noise = gumbel_noise(
-        SymbolOptions(vocab_size=2, max_len=3), torch.zeros(50_000, 1), torch.Generator().manual_seed(0)
-    )
-    assert noise.isfinite().all()
     assert noise.mean().item() == pytest.approx(0.57722, abs=0.01)  # Euler's constant
     assert noise.var().item() == pytest.approx(math.pi**2 / 6, rel=0.02)
 
@@ -305,23 +291,5 @@ def test_a_learnt_temperature_has_a_gradient_near_its_minimum(kind):
 def test_a_learnt_temperature_has_a_finite_gradient(length):
     """Also where EOS can't be said: its logit of -inf says nothing of the temperature."""
     channel = make("gumbel", length=length, trainable_temperature=True)
-    builder = channel.start_message("train", torch.zeros(4, 1), torch.Generator().manual_seed(0))
-    build_message(builder, torch.randn(3, 4, 3)).symbols[..., 1].sum().backward()
+    train_message(channel, torch.randn(3, 4, 3)).symbols[..., 1].sum().backward()
     assert channel.raw_temperature.grad.isfinite() and channel.raw_temperature.grad != 0
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"temperature": 0.01}, "temperature: expected at least channel.temperature_min, 0.1, got 0.01"),
-        ({"temperature": 0.1, "trainable_temperature": True}, "stays above channel.temperature_min"),
-    ],
-)
-def test_a_temperature_that_would_not_be_used_is_refused(settings, message):
-    with pytest.raises(ConfigError, match=message):
-        make("gumbel", **settings)
-
-
-def test_a_temperature_does_not_rise_with_the_epochs():
-    with pytest.raises(ConfigError, match=r"channel\.temperature_decay: expected float <= 1"):
-        load_experiment("disc_tiny", ["channel.temperature_decay=20"])

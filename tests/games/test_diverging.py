@@ -31,11 +31,8 @@ def poison():
 
             def poisoned(players, *arguments):
                 played = train_on(players, *arguments)
-                return (
-                    replace(played, objective=played.objective * float("nan"))
-                    if next(count) == step
-                    else played
-                )
+                factor = float("nan") if next(count) == step else 1
+                return replace(played, objective=played.objective * factor)
 
             patch.setattr(Population, "train_on", poisoned)
             return patch
@@ -62,10 +59,7 @@ def test_the_state_before_the_update_that_failed_is_kept(tmp_path, small, run, p
     patch.undo()
     notes = []
     run(experiment, tmp_path / "run", resume=True, notes=notes)
-    assert notes == [
-        f"{tmp_path / 'run'}: the run that diverged at step 7 is tried again; if it diverges again, try a smaller "
-        "optimizer.lr, or training.precision=fp32"
-    ]
+    assert len(notes) == 1 and "the run that diverged at step 7 is tried again" in notes[0]
     run(experiment, tmp_path / "whole")
     gone_on, whole = contents(tmp_path / "run"), contents(tmp_path / "whole")
     del gone_on[name], whole["checkpoint-000000004.safetensors"]  # the ones before the last
@@ -80,12 +74,9 @@ def test_with_the_same_settings_it_diverges_at_the_same_step(tmp_path, small, ru
     again = diverge(run, experiment, tmp_path, resume=True)
     assert str(again) == str(sent) and again.outcome == sent.outcome
     assert contents(tmp_path) == before
-    with unchanged(tmp_path), pytest.raises(ConfigError) as error:
+    message = f"holds this run, which diverged at step {first.outcome['step']}: try a smaller optimizer.lr"
+    with unchanged(tmp_path), pytest.raises(ConfigError, match=message):
         run(experiment, tmp_path)
-    assert str(error.value) == (
-        f"{tmp_path} holds this run, which diverged at step {first.outcome['step']}: try a smaller optimizer.lr, or "
-        "training.precision=fp32, which replaces it; --resume tries again from its last checkpoint"
-    )
 
 
 @pytest.mark.sample(1)

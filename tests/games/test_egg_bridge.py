@@ -16,26 +16,19 @@ from ecsuite.agents.message import EOS
 from ecsuite.games.channels.noise import noise_generator
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.runs.egg_bridge import (
-    EGGGame,
-    attribute_values,
-    corpus_from_interaction,
-    corpus_of_egg_game,
-)
+from ecsuite.games.runs import egg_bridge
+from ecsuite.games.runs.egg_bridge import EGGGame, corpus_from_interaction, corpus_of_egg_game
 from ecsuite.games.worlds.world import make_world
 
-needs_egg = pytest.mark.skipif(
-    find_spec("egg") is None, reason="EGG is not installed (put its checkout on PYTHONPATH)"
-)
+NO_EGG = "EGG is not installed (put its checkout on PYTHONPATH)"
+needs_egg = pytest.mark.skipif(find_spec("egg") is None, reason=NO_EGG)
 CASES = list(itertools.product(["discrimination", "reconstruction"], ["rnn", "gru", "lstm"]))
 BATCH = 32
 
 
 def make(task, cell, *overrides):
-    experiment = load_experiment(
-        "disc_tiny",
-        [f"task.kind={task}", f"sender.cell={cell}", f"receiver.cell={cell}", *overrides],
-    )
+    parts = (f"task.kind={task}", f"sender.cell={cell}", f"receiver.cell={cell}")
+    experiment = load_experiment("disc_tiny", [*parts, *overrides])
     torch.manual_seed(0)
     world = make_world(experiment)
     game = make_pair(experiment, world)
@@ -69,29 +62,20 @@ def make_egg_game(experiment, game):
     num_features = world.num_attributes * world.num_values
     is_discrimination = experiment.task.kind == "discrimination"
     sender = RnnSenderGS(
-        Sender(n_hidden=of_sender.hidden_size, n_features=num_features),
-        vocab_size=channel.vocab_size + 1,
-        embed_dim=of_sender.embedding_size,
-        hidden_size=of_sender.hidden_size,
-        max_len=channel.max_len,
-        temperature=channel.temperature,
-        cell=of_sender.cell,
-        straight_through=channel.straight_through,
-    )
+        Sender(n_hidden=of_sender.hidden_size, n_features=num_features), vocab_size=channel.vocab_size + 1,
+        embed_dim=of_sender.embedding_size, hidden_size=of_sender.hidden_size, max_len=channel.max_len,
+        temperature=channel.temperature, cell=of_sender.cell, straight_through=channel.straight_through,
+    )  # fmt: skip
     egg_task = (DiscriReceiver if is_discrimination else RecoReceiver)(num_features, of_receiver.hidden_size)
     receiver = RnnReceiverGS(
-        egg_task,
-        vocab_size=channel.vocab_size + 1,
-        embed_dim=of_receiver.embedding_size,
-        hidden_size=of_receiver.hidden_size,
-        cell=of_receiver.cell,
-    )
+        egg_task, vocab_size=channel.vocab_size + 1, embed_dim=of_receiver.embedding_size,
+        hidden_size=of_receiver.hidden_size, cell=of_receiver.cell,
+    )  # fmt: skip
 
     def loss(sender_input, message, receiver_input, output, labels, aux_input):
         if is_discrimination:
-            return cross_entropy(output, labels, reduction="none"), {
-                "acc": (output.argmax(1) == labels).float()
-            }
+            measures = {"acc": (output.argmax(1) == labels).float()}
+            return cross_entropy(output, labels, reduction="none"), measures
         logits = output.view(-1, world.num_attributes, world.num_values)
         losses = cross_entropy(logits.transpose(1, 2), labels, reduction="none").mean(1)
         return losses, {"acc": (logits.argmax(-1) == labels).all(1).float()}
@@ -105,10 +89,8 @@ def make_egg_game(experiment, game):
             (ours.hidden_map.weight, theirs.weight_hh), (ours.hidden_map.bias, theirs.bias_hh),
         ]  # fmt: skip
 
-    answer = (
-        layer(game.listener.perception, egg_task.fc1)
-        if is_discrimination
-        else layer(game.task.decode, egg_task.output)
+    ours, theirs = (
+        (game.listener.perception, egg_task.fc1) if is_discrimination else (game.task.decode, egg_task.output)
     )
     pairs = [
         *layer(game.speaker.network.perceive, sender.agent.fc1),
@@ -116,7 +98,7 @@ def make_egg_game(experiment, game):
         *layer(game.speaker.network.embed, sender.embedding), (game.speaker.network.start, sender.sos_embedding),
         *cell(game.speaker.network.cells[0], sender.cell), *layer(game.listener.network.embed, receiver.embedding),
         *cell(game.listener.network.cells[0], receiver.cell),
-        *answer,
+        *layer(ours, theirs),
     ]  # fmt: skip
     assert {id(ours) for ours, _ in pairs} == {id(parameter) for parameter in game.parameters()}
     egg_game = SenderReceiverRnnGS(sender, receiver, loss, length_cost=experiment.loss.options.length_cost)
@@ -194,12 +176,9 @@ def test_our_game_trains_in_eggs_trainer(monkeypatch, kind):
     data = [batch_for_egg("discrimination", world.draw("train", number, 64)) for number in range(32)]
     egg_game = EGGGame(game)
     trainer = core.Trainer(
-        game=egg_game,
-        optimizer=core.build_optimizer(egg_game.parameters()),
-        train_data=data,
-        validation_data=data[:2],
-        callbacks=[core.TemperatureUpdater(agent=egg_game, decay=0.9, minimum=0.1)],
-    )
+        game=egg_game, optimizer=core.build_optimizer(egg_game.parameters()), train_data=data,
+        validation_data=data[:2], callbacks=[core.TemperatureUpdater(agent=egg_game, decay=0.9, minimum=0.1)],
+    )  # fmt: skip
     before, _ = trainer.eval()
     trainer.train(n_epochs=6)
     after, interaction = trainer.eval()
@@ -208,9 +187,8 @@ def test_our_game_trains_in_eggs_trainer(monkeypatch, kind):
     corpus = corpus_from_interaction(interaction, num_values=4, metadata={"by": "EGG"})
     assert len(corpus.messages) == 128 and corpus.metadata == {"by": "EGG"}
     dumped = core.dump_interactions(egg_game, data[:2], gs=kind == "gumbel", variable_length=True)
-    assert [row.tolist() for row in corpus_from_interaction(dumped).messages] == [
-        row.tolist() for row in corpus.messages
-    ]
+    again = corpus_from_interaction(dumped)
+    assert [row.tolist() for row in again.messages] == [row.tolist() for row in corpus.messages]
 
 
 def interaction(message, sender_input=None):
@@ -237,21 +215,19 @@ def test_meanings_are_attribute_values_or_the_input_as_it_is():
     assert (corpus.meanings == features.numpy()).all() and corpus.concepts is None
 
 
-def test_errors_of_unsuitable_interactions():
-    with pytest.raises(
-        ValueError, match="the interaction has no messages: EGG's logging strategy did not store them"
-    ):
-        corpus_from_interaction(interaction(None))
-    with pytest.raises(
-        ValueError, match="messages: expected ids or weights over symbols, got continuous values"
-    ):
-        corpus_from_interaction(interaction(torch.randn(3, 5)))
-    with pytest.raises(
-        ValueError, match=r"expected a multiple of 3 features \(the values of an attribute\), got 8"
-    ):
-        attribute_values(torch.zeros(2, 8), 3)
-    with pytest.raises(ValueError, match="expected one-hot features for attributes of 4 values each"):
-        attribute_values(torch.zeros(2, 8), 4)
+@pytest.mark.parametrize(
+    ("read", "message"),
+    [
+        (lambda: corpus_from_interaction(interaction(None)), "the interaction has no messages: EGG's logging strat"),
+        (lambda: corpus_from_interaction(interaction(torch.randn(3, 5))), "messages: expected ids or weights over sym"),
+        (lambda: egg_bridge.attribute_values(torch.zeros(2, 8), 3), "expected a multiple of 3 features"),
+        (lambda: egg_bridge.attribute_values(torch.zeros(2, 8), 4), "expected one-hot features for attrib"),
+    ],
+    ids=["none", "values", "features", "zeros"],
+)  # fmt: skip
+def test_unsuitable_interactions_are_refused(read, message):
+    with pytest.raises(ValueError, match=message):
+        read()
 
 
 @pytest.fixture
@@ -268,9 +244,8 @@ def objective_in_egg(egg_game, batch):
 
 
 def test_messages_have_the_temperature_that_egg_sets(interactions):
-    (_, game, world), (_, other, _) = (
-        make("discrimination", "gru", f"channel.temperature={temperature}") for temperature in (1, 0.3)
-    )
+    warm, cold = (make("discrimination", "gru", f"channel.temperature={each}") for each in (1, 0.3))
+    (_, game, world), (_, other, _) = warm, cold
     batch = world.draw("train", 0, BATCH)
     egg_game = EGGGame(game)
     egg_game.temperature = 0.3

@@ -1,15 +1,22 @@
-"""Interactions: rows that agree with the evaluation, a file that is verified, and runs that do not depend on it."""
+"""Interactions agree with the evaluation and are verified; interventions on messages of known answers and of a run."""
 
+import json
 import shutil
 import sys
 
 import numpy as np
 import pytest
+import torch
 
 from ecsuite.commands.evaluate import names_to_keep
 from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.plays.evaluation import evaluate
 from ecsuite.games.plays.interactions import FILE, record_interactions
 from ecsuite.games.plays.population import make_population
+from ecsuite.games.runs.interventions import (
+    _message,
+    causal_influence,
+)
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
@@ -19,6 +26,14 @@ pytest.importorskip("pyarrow")
 
 def rows_of(table):
     return {name: table[name].to_pylist() for name in table.column_names}
+
+
+def played(experiment, **how):
+    """The players of an experiment, their world, and the rows of an evaluation by column."""
+    world = make_world(experiment)
+    players = make_population(experiment, world)
+    table = record_interactions(players, {"valid": (world, "valid")}, experiment, **how)
+    return players, world, rows_of(table)
 
 
 @pytest.fixture(scope="module")
@@ -70,12 +85,7 @@ def test_a_run_that_keeps_none_plays_its_rounds(whole):
     ],
 )
 def test_other_tasks_and_channels(small, changes, right, probabilities):
-    experiment = small(*changes)
-    world = make_world(experiment)
-    table = record_interactions(
-        make_population(experiment, world), {"valid": (world, "valid")}, experiment, probabilities=True
-    )
-    rows = rows_of(table)
+    _, _, rows = played(small(*changes), probabilities=True)
     assert np.array(rows["right"]).shape[1:] == right == np.array(rows["answer"]).shape[1:]
     assert np.array(rows["probabilities"]).shape[1:] == probabilities
     if "channel" in changes[0]:
@@ -83,12 +93,7 @@ def test_other_tasks_and_channels(small, changes, right, probabilities):
 
 
 def test_only_candidates_that_are_there_are_kept(small):
-    experiment = small("task.fewest_distractors=1")
-    world = make_world(experiment)
-    table = record_interactions(
-        make_population(experiment, world), {"valid": (world, "valid")}, experiment, probabilities=True
-    )
-    rows = rows_of(table)
+    _, _, rows = played(small("task.fewest_distractors=1"), probabilities=True)
     names = ("candidates", "candidate_values", "probabilities", "right", "answer", "meaning")
     for candidates, values, likely, right, answer, meaning in zip(*map(rows.get, names), strict=True):
         assert len(candidates) == len(values) == len(likely) and values[right] == meaning
@@ -101,18 +106,69 @@ def test_wrong_names_and_a_missing_package_are_refused_first(small, run, tmp_pat
         load_experiment("disc_tiny", ["evaluation.keep=interaction"])
     with pytest.raises(ConfigError, match=r"expected a file for them, such as --out interactions.parquet"):
         names_to_keep("interactions", None)
-    with pytest.raises(
-        ConfigError, match=r"^evaluation.keep: task autoencoding has no probabilities of answers"
-    ):
+    none = "task autoencoding has no probabilities of answers"
+    with pytest.raises(ConfigError, match=f"^evaluation.keep: {none}"):
         run(small("evaluation.keep=[probabilities]", "task=autoencoding"), tmp_path / "run")
-    experiment = small("task=autoencoding")
-    world = make_world(experiment)
-    with pytest.raises(
-        ConfigError, match=r"^probabilities: task autoencoding has no probabilities of answers"
-    ):
-        players = make_population(experiment, world)
-        record_interactions(players, {"valid": (world, "valid")}, experiment, probabilities=True)
+    with pytest.raises(ConfigError, match=f"^probabilities: {none}"):
+        played(small("task=autoencoding"), probabilities=True)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ConfigError, match=r"pip install -e '\.\[data\]'"):
         run(small("evaluation.keep=interactions"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [("evaluation.mode=sample",), ("evaluation.noise=true", "channel.noise=confusion,probability=0.5")],
+)
+def test_rows_of_a_society_have_what_was_drawn_in_the_evaluation(small, settings):
+    """Each pair met noise of its own, and each sender drew messages of its own for all that it meets."""
+    experiment = small("society.senders=2", "society.receivers=2", "evaluation.batch_size=20", *settings)
+    players, world, rows = played(experiment)
+    figures = evaluate(players, world, experiment)
+    for name in ("loss", "accuracy"):
+        by_pair = {}
+        for *pair, figure in zip(rows["sender"], rows["receiver"], rows[name], strict=True):
+            by_pair.setdefault(tuple(pair), []).append(figure)
+        assert np.mean([np.mean(each) for each in by_pair.values()]) == pytest.approx(figures[name], abs=1e-6)
+    said = [*zip(rows["sender"], rows["round"], map(tuple, rows["message"]), strict=True)]
+    assert len(by_pair) == 4 and len({*said}) == len({each[:2] for each in said}) == 100
+
+
+IDS = torch.tensor([[1, 2, 3, 0], [2, 2, 0, 0], [3, 0, 0, 0]])
+
+
+class Rounds:
+    """Answers that are known: the first symbol decides between two, and nothing else does."""
+
+    ids, lengths = torch.tensor([[1, 1], [2, 1]]), torch.tensor([2, 2])
+
+    def choices(self, ids):
+        certain = torch.stack([ids[:, 0] == 1, ids[:, 0] == 2], dim=1).float()
+        return certain[:, None].clamp(min=1e-12).log()
+
+
+def test_a_symbol_that_decides_has_the_influence_of_a_coin():
+    generator = torch.Generator().manual_seed(0)
+    assert causal_influence(Rounds(), 0, 2, generator) == pytest.approx(0.6931, abs=1e-4)
+    assert causal_influence(Rounds(), 1, 2, generator) == 0
+
+
+def test_messages_have_no_more_steps_than_they_need():
+    """A receiver of a fixed number of places, such as a transformer, has none for more of them."""
+    for has_eos, steps in ((True, 4), (False, 3)):
+        assert _message(IDS, has_eos, torch.device("cpu")).symbols.shape == (steps, 3)
+
+
+def test_every_position_and_symbol_has_a_row(whole):
+    run = load_run(whole)
+    rows = run.intervene("all")
+    assert rows[0].intervention == "none"
+    assert rows[0].accuracy == pytest.approx(run.evaluate()["valid"]["accuracy"])
+    longest = max(map(len, run.speak(torch.cartesian_prod(torch.arange(4), torch.arange(4)).numpy())))
+    for name in ("drop", "replace"):
+        places = [row.position for row in rows if row.intervention == name and row.position]
+        assert places == [*range(1, longest + 1)]
+    assert all(0 <= row.accuracy <= 1 and row.num_messages > 0 for row in rows)
+    assert all(row.influence >= 0 for row in rows if row.intervention == "replace")
+    json.dumps([row.to_json() for row in rows], allow_nan=False)

@@ -32,15 +32,9 @@ def before(function, count):
 os.fsync = lambda descriptor: None  # what is killed is a process, not the machine
 for name, count in deaths.items():
     setattr(os, name, before(getattr(os, name), count))
-train(
-    load_experiment(config),
-    Path(folder),
-    resume=True,
-    device="cpu",
-    scorer=LanguageMetrics,
-    progress=lambda label, done, total: die() if done == death_step else None,
-    note=lambda text: None,
-)
+progress = lambda label, done, total: die() if done == death_step else None
+quiet = {"device": "cpu", "scorer": LanguageMetrics, "note": lambda text: None}
+train(load_experiment(config), Path(folder), resume=True, progress=progress, **quiet)
 """
 
 

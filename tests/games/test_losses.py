@@ -1,6 +1,7 @@
 """Losses: costs of length, priors of messages, rewards of sampled answers, baselines, all pairs of a step."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -39,20 +40,15 @@ def message(length, **fields):
     return Message(symbols=torch.ones(2, len(length), dtype=torch.long), ends=None, length=length, **fields)
 
 
-def test_a_cost_of_length_waits_for_accuracy():
-    length, ends = torch.tensor([2.0, 4.0]), torch.ones(1, 2)
+def test_a_cost_of_length_waits_for_accuracy_also_in_expectation_over_the_end():
+    length = torch.tensor([2.0, 4.0])
     loss = TaskLoss(TaskLoss.Options(length_cost=0.1, length_cost_power=2.0))
     for correct, expected in (([1.0, 1.0], [0.2, 0.4]), ([1.0, 0.0], [0.05, 0.1]), ([0.0, 0.0], [0.0, 0.0])):
         output = TaskOutput(loss=torch.zeros(1, 2), measures={"accuracy": torch.tensor([correct])})
-        _, cost = loss(output, ends, message(length))
-        assert torch.allclose(cost, torch.tensor(expected))
-
-
-def test_a_cost_of_length_waits_for_the_accuracy_in_expectation_over_the_end():
-    ends, accuracy = torch.tensor([[0.75], [0.25]]), torch.tensor([[1.0], [0.0]])
-    loss = TaskLoss(TaskLoss.Options(length_cost=0.1, length_cost_power=2.0))
-    output = TaskOutput(loss=torch.zeros(2, 1), measures={"accuracy": accuracy})
-    assert loss(output, ends, message(torch.tensor([4.0])))[1].tolist() == pytest.approx([0.4 * 0.75**2])
+        assert torch.allclose(loss(output, torch.ones(1, 2), message(length))[1], torch.tensor(expected))
+    output = TaskOutput(loss=torch.zeros(2, 1), measures={"accuracy": torch.tensor([[1.0], [0.0]])})
+    cost = loss(output, torch.tensor([[0.75], [0.25]]), message(torch.tensor([4.0])))[1]
+    assert cost.tolist() == pytest.approx([0.4 * 0.75**2])
 
 
 def test_weights_of_the_answers_of_an_impatient_receiver():
@@ -67,9 +63,8 @@ def elbo(channel, **options):
 
 
 def channel_of(vocab_size=2, max_len=2, **options):
-    own = ReinforceChannel.Options(
-        vocab_size=vocab_size, max_len=max_len, baseline="none", entropy_coefficient=0.0, **options
-    )
+    quiet = {"baseline": "none", "entropy_coefficient": 0.0, **options}
+    own = ReinforceChannel.Options(vocab_size=vocab_size, max_len=max_len, **quiet)
     return ReinforceChannel(own)
 
 
@@ -78,10 +73,7 @@ def every_message(channel, scores):
     said = message_of(channel, all_messages(channel))
     logits = scores[0].expand(said.symbols.shape[1], -1), scores[1 + said.symbols[0].clamp(min=0)]
     probability, entropy = of_sampled(said.symbols, torch.stack(logits))
-    return Message(
-        symbols=said.symbols, ends=None, length=said.length, log_probability=probability, entropy=entropy,
-        logits=logits,
-    )  # fmt: skip
+    return replace(said, log_probability=probability, entropy=entropy, logits=logits)
 
 
 def test_a_prior_by_hand():
@@ -89,10 +81,7 @@ def test_a_prior_by_hand():
     channel = channel_of(vocab_size=1, max_len=1)
     said = message_of(channel, all_messages(channel))
     q = torch.tensor([0.25, 0.75])
-    said = Message(
-        symbols=said.symbols, ends=None, length=said.length, log_probability=q.log(), entropy=torch.zeros(2),
-        logits=(q.log().expand(2, 2),),
-    )  # fmt: skip
+    said = replace(said, log_probability=q.log(), entropy=torch.zeros(2), logits=(q.log().expand(2, 2),))
     output = TaskOutput(loss=torch.zeros(1, 2), measures={})
     empty = 1 / (1 + math.exp(-2))
     for options, prior in (({}, [0.5, 0.5]), ({"prior": "length", "length_rate": 2.0}, [empty, 1 - empty])):
@@ -113,19 +102,16 @@ def test_probabilities_of_a_learned_prior_add_up_to_1(length):
 def test_a_prior_of_lengths_has_the_gradient_of_a_cost_of_length_and_an_entropy_bonus():
     """Over all messages of a channel: Ueda & Taniguchi 2024, section 3.2; the entropy is that of whole messages."""
     channel, beta, rate = channel_of(), 0.7, 1.3
-    scores = torch.randn(
-        4, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64
-    ).requires_grad_()
-    of_task = torch.rand(1, 7, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    generator = torch.Generator().manual_seed(1)
+    scores = torch.randn(4, 3, generator=generator, dtype=torch.float64).requires_grad_()
+    of_task = torch.rand(1, 7, generator=generator, dtype=torch.float64)
     said = every_message(channel, scores)
     q = said.log_probability.exp()
     assert q.sum().item() == pytest.approx(1)
 
     def gradient(loss, bonus):
-        found = [
-            part * q.detach() * 7
-            for part in loss(TaskOutput(loss=of_task, measures={"accuracy": of_task}), torch.ones(1, 7), said)
-        ]
+        output = TaskOutput(loss=of_task, measures={"accuracy": of_task})
+        found = [part * q.detach() * 7 for part in loss(output, torch.ones(1, 7), said)]
         return torch.autograd.grad(channel.objective(*found, said) - bonus, scores, retain_graph=True)[0]
 
     entropy = -(q * said.log_probability).sum()
@@ -185,12 +171,8 @@ class Alone(TaskLoss):
 def test_a_loss_of_all_pairs_of_a_step(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(OF_PAIRS)
-    two = (
-        "society.senders=2",
-        "society.receivers=2",
-        "society.pairs_per_step=2",
-        "society.meets=list,pairs=[[0,0],[1,1]]",
-    )
+    two = ("society.senders=2", "society.receivers=2", "society.pairs_per_step=2")
+    two += ("society.meets=list,pairs=[[0,0],[1,1]]",)
 
     def step(loss, *society):
         experiment = load_experiment("disc_tiny", [*SMALL, *society, f"loss={loss}"])
@@ -199,14 +181,9 @@ def test_a_loss_of_all_pairs_of_a_step(tmp_path):
     mine = f"{file}:Diverse"
     played, plain = step(mine, *two), step("task", *two)
     assert played.objective.requires_grad and played.objective < plain.objective + 0.5
-    for loss, society, text in (
-        (
-            mine,
-            (),
-            "Diverse is of several of the pairs of a step: expected a society, such as society.senders=2",
-        ),
-        (f"{file}:Alone", two, "Alone is of one of the pairs of a step: expected one pair a step"),
-    ):
+    several = "Diverse is of several of the pairs of a step: expected a society, such as society.senders=2"
+    alone = "Alone is of one of the pairs of a step"
+    for loss, society, text in ((mine, (), several), (f"{file}:Alone", two, alone)):
         with pytest.raises(ConfigError, match=text):
             step(loss, *society)
 
@@ -217,13 +194,8 @@ def test_an_impatient_receiver_answers_after_every_symbol(receiver):
     game, world = game_of("disc_tiny", "loss.impatient=true", f"receiver={receiver},hidden_size=8")
     candidates, truth = game.round_parts(world.batch("train", 0))
     said = torch.tensor(
-        [
-            [3, 1, 2, 5, 1, 4, 2, 2],
-            [2, 4, 0, 1, 3, 2, 2, 1],
-            [5, 0, -1, 1, 1, 4, 0, 5],
-            [0, -1, -1, 0, 0, 0, -1, 0],
-        ]
-    )
+        [[3, 1, 2, 5, 1, 4, 2, 2], [2, 4, 0, 1, 3, 2, 2, 1], [5, 0, -1, 1, 1, 4, 0, 5], [0, -1, -1, 0, 0, 0, -1, 0]]
+    )  # fmt: skip
 
     def losses(length):
         symbols = said.where(torch.arange(4)[:, None] < length, -1)
@@ -234,10 +206,8 @@ def test_an_impatient_receiver_answers_after_every_symbol(receiver):
     found = losses(length)
     game.eval()
     parts = [losses(length.clamp(max=number)) for number in (1, 2, 3, 4)]
-    mean = torch.stack(
-        [torch.stack(parts)[:number, row].mean() for row, number in enumerate(length.tolist())]
-    )
-    assert torch.allclose(found, mean, atol=1e-5)
+    mean = [torch.stack(parts)[:number, row].mean() for row, number in enumerate(length.tolist())]
+    assert torch.allclose(found, torch.stack(mean), atol=1e-5)
     assert torch.allclose(losses(length), parts[-1])
 
 
@@ -245,9 +215,8 @@ def test_an_impatient_receiver_answers_after_every_symbol(receiver):
 @pytest.mark.parametrize("noise", ["erasure", "confusion", "deletion"])
 def test_an_impatient_receiver_gets_the_noise_of_the_channel(channel, noise):
     settings = ("loss.impatient=true", f"channel={channel}", "channel.max_len=3")
-    (game, world), (noisy, _) = (
-        game_of("disc_tiny", *settings, *more) for more in ((), (f"channel.noise={noise},probability=1",))
-    )
+    noisy = ("disc_tiny", *settings, f"channel.noise={noise},probability=1")
+    (game, world), (noisy, _) = game_of("disc_tiny", *settings), game_of(*noisy)
     batch, losses = world.batch("train", 0), []
     for pair in (game, noisy):
         losses.append(pair.play(batch, "train", torch.Generator().manual_seed(1)).measures["loss"].item())
@@ -272,9 +241,8 @@ def test_rewards_of_each_task():
     assert Correct(Correct.Options())(chosen, values).tolist() == [1, 0]
     assert ShareCorrect(Correct.Options())(chosen, values).tolist() == [1, 0.5]
     concept = Truth(labels=torch.tensor([[1, 0, 0]]), values=None)
-    assert ShareCorrect(Correct.Options())(
-        torch.tensor([[True, True, False]]), concept
-    ).item() == pytest.approx(2 / 3)
+    share = ShareCorrect(Correct.Options())(torch.tensor([[True, True, False]]), concept)
+    assert share.item() == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -285,10 +253,8 @@ def test_rewards_train_both_agents_in_every_task(name):
     played.objective.backward()
     without = [name for name, each in game.named_parameters() if each.grad is None or not each.grad.any()]
     assert [each for each in without if not each.endswith("bias") and "embed" not in each] == []
-    greedy = [
-        game.eval().play(world.batch("valid", 0), "greedy", None).measures["loss"].item() for _ in range(2)
-    ]
-    assert greedy[0] == greedy[1]
+    one, other = (game.eval().play(world.batch("valid", 0), "greedy", None).measures for _ in range(2))
+    assert one["loss"].item() == other["loss"].item()
 
 
 def test_the_policy_gradient_of_the_receiver():
@@ -297,9 +263,7 @@ def test_the_policy_gradient_of_the_receiver():
     logits = torch.zeros(1, 2, requires_grad=True)
     truth = Truth(labels=torch.tensor([[1, 0]]), values=None)
     answers = choose(logits, torch.Generator().manual_seed(0))
-    output = TaskOutput(
-        loss=torch.zeros(1, 1), measures={"accuracy": torch.ones(1, 1)}, answers=answers, truth=truth
-    )
+    output = TaskOutput(loss=torch.zeros(1, 1), measures={}, answers=answers, truth=truth)
     spoken = message(torch.tensor([2.0]), log_probability=torch.zeros(1), entropy=torch.zeros(1))
     found, cost = loss(output, torch.ones(1, 1), spoken)
     right = answers.chosen.item() == 0
@@ -334,9 +298,8 @@ def test_a_game_of_rewards_is_learnt():
         optimizer.zero_grad()
         game.play(world.batch("train", number), "train", noise).objective.backward()
         optimizer.step()
-    assert (
-        game.eval().play(world.batch("valid", 0), "greedy", None).measures["accuracy"] > 0.4
-    )  # 0.25 by chance
+    measures = game.eval().play(world.batch("valid", 0), "greedy", None).measures
+    assert measures["accuracy"] > 0.4  # 0.25 by chance
 
 
 def test_a_greedy_baseline_is_the_loss_of_the_most_likely_message():
@@ -358,56 +321,21 @@ def test_baselines_differ_in_the_sender_only():
             game.zero_grad()
             played = game.play(world.batch("train", number), "train", torch.Generator().manual_seed(1))
             played.objective.backward()
-        grads[baseline] = [
-            torch.cat([each.grad.flatten() for each in agent.parameters()])
-            for agent in (game.speaker.network, game.listener.network)
-        ]
+        agents = (game.speaker.network, game.listener.network)
+        grads[baseline] = [torch.cat([each.grad.flatten() for each in one.parameters()]) for one in agents]
     for one, other in (("none", "mean"), ("mean", "greedy")):
         assert not torch.allclose(grads[one][0], grads[other][0])
         assert torch.allclose(grads[one][1], grads[other][1])
 
 
 def test_a_learnt_temperature_begins_with_that_of_the_options_and_learns():
-    game, world = game_of(
-        "disc_tiny",
-        "channel=gumbel,temperature=1.5,trainable_temperature=true",
-        "channel.temperature_decay=1",
-    )
-    plain, _ = game_of("disc_tiny", "channel=gumbel,temperature=1.5", "channel.temperature_decay=1")
+    warm = ("disc_tiny", "channel.temperature_decay=1", "channel=gumbel,temperature=1.5")
+    (game, world), (plain, _) = game_of(*warm, "channel.trainable_temperature=true"), game_of(*warm)
     batch = world.batch("train", 0)
     first, same = (each.play(batch, "train", torch.Generator().manual_seed(1)) for each in (game, plain))
     assert torch.allclose(first.objective, same.objective)
     first.objective.backward()
     assert game.channel.raw_temperature.grad.item() != 0
-
-
-@pytest.mark.parametrize(
-    ("changes", "text"),
-    [
-        (["loss=reward", "channel=gumbel"], "loss.kind: rewards have no gradient for channel gumbel"),
-        (["loss=reward,reward=acuracy"], "unknown reward 'acuracy'; did you mean 'accuracy'?"),
-        (
-            ["channel=gumbel,trainable_temperature=true,temperature_decay=0.9"],
-            "channel.trainable_temperature: a learnt",
-        ),
-        (["loss=elbo", "channel=soft"], "loss.kind: symbols of channel soft are not drawn in training"),
-        (["loss=elbo", "channel=quantized"], "loss.kind: symbols of channel quantized are not drawn"),
-        (
-            ["loss=elbo,prior=length", "channel.length=fixed"],
-            "loss.prior: expected uniform or lm, since all messages",
-        ),
-        (["loss=elbo,prior=lm,length_rate=2"], "length_rate: not read without prior=length"),
-        (
-            ["loss=elbo", "reasoning=obverter", "task.sender_input=targets_and_distractors"],
-            "loss.kind: speakers that",
-        ),
-        (["channel.baseline=best"], "channel.baseline: unknown value 'best'"),
-    ],
-)
-def test_what_does_not_fit_is_refused(changes, text):
-    with pytest.raises(ConfigError) as error:
-        game_of("disc_tiny", *changes)
-    assert text in str(error.value)
 
 
 def test_a_reward_of_the_users_own_is_a_class_in_a_file(tmp_path):
@@ -418,21 +346,8 @@ def test_a_reward_of_the_users_own_is_a_class_in_a_file(tmp_path):
         "    def __init__(self, options):\n        self.options = options\n\n"
         "    def __call__(self, chosen, truth):\n        return self.options.worth * (chosen == 0).float()\n"
     )
-    experiment = load_experiment(
-        "disc_tiny", [*SMALL, "loss.kind=reward", f"loss.reward={file}:First,worth=3.0"]
-    )
-    game = make_pair(experiment, world := make_world(experiment))
+    reward = ("loss.kind=reward", f"loss.reward={file}:First,worth=3.0")
+    game, world = game_of("disc_tiny", *reward)
     loss = game.play(world.batch("train", 0), "greedy", None).measures["loss"].item()
     assert loss <= 0 and loss * 8 % 3 == pytest.approx(0, abs=1e-5)
-    assert list(experiment.code) == [str(file)]
-
-
-def test_a_sender_gets_the_numbers_of_values_where_it_asks_for_them(tmp_path):
-    file = tmp_path / "mine.py"
-    file.write_text(
-        "from ecsuite.agents.senders import RecurrentSender\n\n\nclass Knows(RecurrentSender):\n"
-        "    knows_values = True\n\n    def __init__(self, options, *, num_values=None, **sizes):\n"
-        "        super().__init__(options, **sizes)\n        self.num_values = num_values\n"
-    )
-    game, world = game_of("disc_tiny", f"sender={file}:Knows")
-    assert game.speaker.network.num_values == world.num_values and world.num_values is not None
+    assert list(load_experiment("disc_tiny", reward).code) == [str(file)]

@@ -8,30 +8,25 @@ import torch
 from torch.nn.functional import one_hot
 
 from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.games.channels.noise import without
 from ecsuite.games.config.registry import CHANNELS, NOISES
 from ecsuite.games.players.learning import filled
 from ecsuite.games.plays.checks import fault_of_ids, fault_of_message
 from ecsuite.games.plays.evaluation import evaluate
 from ecsuite.games.plays.interactions import record_interactions
-from ecsuite.games.plays.notes import description
 from ecsuite.games.plays.population import make_population
-from ecsuite.parts.registry import Part, read_options
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.parts.registry import read_options
 from ecsuite.testing.games import messages_of_all_lengths
 from ecsuite.testing.trial import Trial, play
 
 VOCAB, MAX_LEN, BATCH = 4, 5, 6000
 KINDS = ("none", "erasure", "confusion", "deletion", "insertion")
-OF_LENGTH = ("deletion", "insertion")
 
 
 def noise(kind, max_len=MAX_LEN, has_eos=True, **options):
     return NOISES.load(kind)(
-        read_options(NOISES.load(kind).Options, options, "noise"),
-        vocab_size=VOCAB,
-        max_len=max_len,
-        has_eos=has_eos,
-    )
+        read_options(NOISES.load(kind).Options, options, "noise"), vocab_size=VOCAB, max_len=max_len, has_eos=has_eos
+    )  # fmt: skip
 
 
 def channel(**options):
@@ -65,11 +60,10 @@ def content(message):
 
 
 def test_deletion_of_all_leaves_the_empty_message():
-    of_ids = noise("deletion", probability=1.0)(messages_of_all_lengths(channel(), 20), generator())
-    assert (
-        (of_ids.symbols[0] == EOS).all() and (of_ids.symbols[1:] == PAD).all() and (of_ids.length == 1).all()
-    )
-    got = noise("deletion", probability=1.0)(relaxed()[0], generator())
+    lost = noise("deletion", probability=1.0)
+    got = lost(messages_of_all_lengths(channel(), 20), generator())
+    assert (got.symbols[0] == EOS).all() and (got.symbols[1:] == PAD).all() and (got.length == 1).all()
+    got = lost(relaxed()[0], generator())
     torch.testing.assert_close(got.length, torch.ones(8))
     torch.testing.assert_close(got.symbols[0], one_hot(torch.zeros(8).long(), VOCAB + 1).float())
 
@@ -140,9 +134,8 @@ def test_parts_of_relaxed_messages_agree_and_have_gradients(kind):
     assert fault_of_message(got, channel()) is None
     assert got.symbols.shape == said.symbols.shape
     if kind != "erasure":
-        torch.testing.assert_close(
-            got.symbols.sum(-1), torch.ones_like(got.length).expand(len(got.symbols), -1)
-        )
+        sums = got.symbols.sum(-1)
+        torch.testing.assert_close(sums, torch.ones_like(sums))
     (got.length.sum() + got.symbols.square().sum()).backward()
     assert logits.grad.isfinite().all() and logits.grad.abs().sum() > 0
 
@@ -151,17 +144,13 @@ def test_deletion_of_relaxed_symbols_is_the_mean_over_what_they_stand_for():
     """The probability of each end is that of messages drawn symbol by symbol from the weights."""
     said, _ = relaxed(batch=1)
     lost = torch.tensor([False, True, False, True, False, False])[:, None]
-    from ecsuite.games.channels.noise import without
-
     got = without(said, lost)
     weights = said.symbols[:, 0].detach().double()
     drawn = torch.multinomial(weights, 40000, replacement=True, generator=generator())  # (num_steps, draws)
     ended = (drawn == EOS).cumsum(0)
     drawn = torch.where((ended > 0) & ~((ended == 1) & (drawn == EOS)), PAD, drawn)
-    sample = without(
-        Message(symbols=drawn, ends=None, length=(drawn != PAD).sum(0).float()),
-        lost.expand(-1, drawn.shape[1]),
-    )
+    drawn = Message(symbols=drawn, ends=None, length=(drawn != PAD).sum(0).float())
+    sample = without(drawn, lost.expand(-1, 40000))
     assert sample.length.mean().item() == pytest.approx(got.length.item(), abs=0.03)
     ends = torch.stack([(sample.length == step).double().mean() for step in range(1, 7)])
     torch.testing.assert_close(ends, got.ends[:, 0].double(), atol=0.01, rtol=0)
@@ -169,37 +158,22 @@ def test_deletion_of_relaxed_symbols_is_the_mean_over_what_they_stand_for():
     torch.testing.assert_close(first.double(), got.symbols[0, 0].double(), atol=0.01, rtol=0)
 
 
-@pytest.mark.parametrize("kind", OF_LENGTH)
-def test_messages_of_equal_length_have_no_deletions(kind):
-    options = read_options(NOISES.load(kind).Options, {}, "noise")
-    with pytest.raises(
-        ConfigError, match=f"channel.noise: {kind} changes the length of messages: expected channel.length"
-    ):
-        channel(length="fixed", noise={"kind": kind})
-    assert noise(kind).options == options
-
-
-def test_ids_are_filled_with_pad_to_a_number_of_steps():
-    given = torch.tensor([[3, 2], [1, 0]])
-    assert filled(given, 2) is given and filled(given, 3).tolist() == [[3, 2], [1, 0], [PAD, PAD]]
-
-
 def test_the_noise_does_not_depend_on_how_far_ids_are_filled():
     """A device that is not waited for makes all steps, another one stops with the longest message."""
-    said = ids([1, 2], [3], [4, 1])
+    said, given = ids([1, 2], [3], [4, 1]), torch.tensor([[3, 2], [1, 0]])
     short = Message(symbols=said.symbols[:3], ends=None, length=said.length)
     for kind in KINDS[2:]:
         first, second = (noise(kind, probability=0.5)(each, generator()) for each in (said, short))
         assert torch.equal(first.symbols, second.symbols)
+    assert filled(given, 2) is given and filled(given, 3).tolist() == [[3, 2], [1, 0], [PAD, PAD]]
 
 
 @pytest.mark.parametrize("kind", KINDS[1:])
 def test_noise_in_evaluation_by_option(kind):
     settings = (f"channel.noise={kind},probability=0.9", "channel.length=variable")
-    plain, noisy = (
-        Trial.of("channel", "gumbel", (*settings, f"evaluation.noise={flag}", "evaluation.num_valid=64"))
-        for flag in ("false", "true")
-    )
+    settings += ("evaluation.num_valid=64",)
+    flags = ("evaluation.noise=false", "evaluation.noise=true")
+    plain, noisy = (Trial.of("channel", "gumbel", (*settings, flag)) for flag in flags)
     world = plain.world()
     without_noise, with_noise = (make_population(trial.experiment, world) for trial in (plain, noisy))
     first = evaluate(without_noise, world, plain.experiment)
@@ -219,19 +193,17 @@ def test_noise_of_several_kinds_is_one_after_the_other():
     assert both.changes_length and torch.equal(got.symbols, alone.symbols)
 
 
-def test_noise_of_several_kinds_at_one_position_leaves_the_others():
-    made = noise("several", of=["confusion,probability=1.0", "deletion,probability=1.0"])
-    made.position = 1
-    assert content(made(ids([1, 2, 3]), generator())) == [[1, 3]]
+CONFUSED = "confusion,probability=1.0"
 
 
-@pytest.mark.parametrize("kind", KINDS[1:])
+@pytest.mark.parametrize("kind", [*KINDS[1:], "several"])
 def test_noise_at_one_position_leaves_the_others(kind):
     """So also where it is certain that a symbol meets it."""
-    made = noise(kind, probability=1.0)
+    options = {"of": [CONFUSED, "deletion,probability=1.0"]} if kind == "several" else {"probability": 1.0}
+    made = noise(kind, **options)
     made.position = 1
     got = made(ids([1, 2, 3]), generator())
-    if kind == "deletion":
+    if kind in ("deletion", "several"):
         assert content(got) == [[1, 3]]
     elif kind == "insertion":
         assert [content(got)[0][place] for place in (0, 2, 3)] == [1, 2, 3]
@@ -269,56 +241,9 @@ def test_noise_in_evaluation_only():
     batch = world.batch("train", 0)
     losses = [play(trial.game(world), batch, "train").objective for trial in (noisy, plain)]
     assert torch.equal(*losses)
-    found = [
-        evaluate(make_population(trial.experiment, world), world, trial.experiment)
-        for trial in (noisy, plain)
-    ]
-    assert found[0]["loss"] != found[1]["loss"]
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (("training.noise=false",), "training.noise: channel gumbel has no noise"),
-        (
-            ("channel.noise=deletion", "training.noise=false"),
-            "training.noise: channel gumbel has no noise, or it is used",
-        ),
-        (
-            ("channel=quantized", "channel.noise=deletion"),
-            "deletion needs symbols, but the words of this channel",
-        ),
-        (("channel.noise=[]",), "channel.noise.of: expected at least one name"),
-        (("channel.noise=[deletion,foo]",), "channel.noise.of: unknown noise 'foo'"),
-        (
-            ('channel.noise=["deletion,probability=1.5"]',),
-            "channel.noise.of: deletion.probability: expected float",
-        ),
-    ],
-)
-def test_noise_that_can_not_be_is_refused(settings, message):
-    with pytest.raises(ConfigError, match=message):
-        trial = Trial.of("channel", "gumbel", settings)
-        trial.game(trial.world())
-
-
-def test_part_of_none():
-    assert channel().options.noise == Part("none", NOISES.load("none").Options())
-
-
-@pytest.mark.parametrize(("flag", "when"), [("false", "none in evaluation"), ("true", "also in evaluation")])
-def test_the_description_of_a_run_says_when_messages_have_noise(flag, when):
-    settings = ("channel.noise=deletion,probability=0.2", f"evaluation.noise={flag}")
-    trial = Trial.of("channel", "gumbel", settings)
-    world = trial.world()
-    lines = description(trial.experiment, make_population(trial.experiment, world), world, "fp32")
-    assert f"; noise deletion, probability 0.2 in training, {when})" in lines[0]
-
-
-def test_noise_in_evaluation_where_there_is_none_is_refused():
-    trial = Trial.of("channel", "gumbel", ("evaluation.noise=true",))
-    with pytest.raises(ConfigError, match="channel gumbel has no noise: expected false"):
-        trial.game(trial.world())
+    trials = (noisy.experiment, plain.experiment)
+    found = [evaluate(make_population(each, world), world, each)["loss"] for each in trials]
+    assert found[0] != found[1]
 
 
 def test_votes_and_answers_are_of_the_messages_that_arrive():
@@ -328,16 +253,12 @@ def test_votes_and_answers_are_of_the_messages_that_arrive():
     trial = Trial.of("channel", "gumbel", (*settings, *society))
     world = trial.world()
     players = make_population(trial.experiment, world)
-    sender = players.senders[0]
-    lost = sender.channel.received(
-        sender.generate_message(world.batch("valid", 0), "greedy", None), generator()
-    )
-    rounds = players.first_pair.rounds(world.batch("valid", 0))
-    alone = [
-        listener.response(lost, rounds.candidates, None)[0][-1].softmax(-1) for listener in players.receivers
-    ]
+    sender, batch = players.senders[0], world.batch("valid", 0)
+    lost = sender.channel.received(sender.generate_message(batch, "greedy", None), generator())
+    rounds = players.first_pair.rounds(batch)
+    alone = [each.response(lost, rounds.candidates, None)[0][-1].softmax(-1) for each in players.receivers]
     right = torch.stack(alone).mean(0).argmax(-1) == rounds.truth.labels.int().argmax(-1)
-    played = players.eval().play(world.batch("valid", 0), "greedy", generator())
+    played = players.eval().play(batch, "greedy", generator())
     assert float(played.measures["voting_accuracy"]) == float(right.float().mean())
     pytest.importorskip("pyarrow")
     rows = record_interactions(players, {"valid": (world, "valid")}, trial.experiment).to_pylist()

@@ -19,21 +19,12 @@ def test_batches_that_do_not_fit_into_the_memory(ecsuite, monkeypatch):
     ("setting", "message"),
     [
         ("society.senders", "disc_tiny: needs at least "),
-        (
-            "channel.vocab_size",
-            "disc_tiny: agents of such sizes fit into no memory: choose a smaller hidden_size or vocab_size",
-        ),
-        (
-            "sender.hidden_size",
-            "disc_tiny: agents of such sizes fit into no memory: choose a smaller hidden_size or vocab_size",
-        ),
-        (
-            "evaluation.num_valid",
-            "evaluation.num_valid: measures of 9,223,372,036,854,775,807 rounds need at least",
-        ),
+        ("channel.vocab_size", "disc_tiny: no memory has room for agents of such sizes: choose smaller ones"),
+        ("sender.hidden_size", "disc_tiny: no memory has room for agents of such sizes: choose smaller ones"),
+        ("evaluation.num_valid", "evaluation.num_valid: measures of 9,223,372,036,854,775,807 rounds need at least"),
         ("training.num_examples", "--set: training.num_examples: expected int <= 281474976710656, got"),
     ],
-)
+)  # fmt: skip
 def test_the_largest_numbers_are_refused_in_a_line(ecsuite, setting, message):
     code, out, err = ecsuite("train-game", "disc_tiny", "--quiet", "--set", f"{setting}={2**63 - 1}")
     assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(message)
@@ -44,4 +35,4 @@ def test_room_for_one_checkpoint_only_is_told(ecsuite, monkeypatch):
     arguments = [each for each in QUICK if each != "--quiet"]
     monkeypatch.setattr(needed_resources, "free_space", lambda folder: 1000)
     code, _, err = ecsuite("train-game", "disc_tiny", *arguments)
-    assert code == 0 and "3 checkpoints of " in err and "the training may stop when it is full" in err
+    assert code == 0 and "3 checkpoints of " in err and "the training may stop for want of room" in err

@@ -1,6 +1,8 @@
 """A new part is a class and a line in its registry: then it is named, set, trained, written down and trained again."""
 
+import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +24,10 @@ from ecsuite.games.engine.optimizers import Optimizer, OptimizerOptions
 from ecsuite.games.tasks.losses import Loss
 from ecsuite.games.tasks.tasks import Task, TaskOutput
 from ecsuite.games.worlds.world import Batch, RoundSpec, World, one_hot
+from ecsuite.parts import own_code
 from ecsuite.parts.config import Count, Levels, Positive, Share, Weight
+from ecsuite.parts.own_code import UntrustedError
+from ecsuite.runtime.errors import ConfigError
 
 options = dataclass(frozen=True, kw_only=True, slots=True)
 
@@ -45,14 +50,9 @@ class Ring(World):
         num_candidates = 1 + self.num_distractors
         objects = ((first + np.arange(num_candidates)) % self.num_values[0]).reshape(-1, 1)
         labels = np.arange(num_candidates) == target % num_candidates
-        return Batch(
-            objects=objects,
-            shown=np.flatnonzero(labels)[:, None],
-            num_positive=1,
-            candidates=None,
-            labels=labels,
-            values=objects,
-        )
+        shown = np.flatnonzero(labels)[:, None]
+        of_round = {"num_positive": 1, "candidates": None, "labels": labels, "values": objects}
+        return Batch(objects=objects, shown=shown, **of_round)
 
     def features(self, objects, dtype):
         return one_hot(objects, self.num_values[0], dtype)
@@ -204,25 +204,15 @@ NEW = {
 TINY = ("training.num_examples=64", "training.num_epochs=1", "evaluation.corpus_size=9")
 
 
-@pytest.fixture(params=NEW)
-def new(request, monkeypatch):
-    """The section of a new part `mine`, and a setting of it."""
-    registry, made, setting = NEW[request.param]
-    monkeypatch.setitem(registry.parts, "mine", (f"{made.__module__}:{made.__name__}", "made in a test"))
-    return request.param, setting
-
-
-@pytest.fixture
-def load(small):
-    """Loads the small experiment with changes of a later layer."""
-    return lambda *settings: override(small(*TINY), settings)
-
-
 @pytest.mark.slow
-def test_a_new_part_is_trained_with_its_options_and_written_down(new, load, run, contents, tmp_path):
-    section, setting = new
-    option, _, value = setting.partition("=")
-    result = run(load(f"{section}.kind=mine", f"{section}.{setting}"), tmp_path / "run")
+@pytest.mark.parametrize("section", NEW)
+def test_a_new_part_is_trained_with_its_options_and_written_down(
+    section, small, run, contents, tmp_path, monkeypatch
+):
+    registry, made, setting = NEW[section]
+    monkeypatch.setitem(registry.parts, "mine", (f"{made.__module__}:{made.__name__}", "made in a test"))
+    plain, (option, _, value) = override(small(*TINY), [f"{section}.kind=mine"]), setting.partition("=")
+    result = run(override(plain, [f"{section}.{setting}"]), tmp_path / "run")
     assert result.step == 2 and np.isfinite(list(result.measures.values())).all()
     assert len(read_corpus(tmp_path / "run").messages) == 9
     written = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
@@ -230,6 +220,58 @@ def test_a_new_part_is_trained_with_its_options_and_written_down(new, load, run,
         written = written[part]
     assert written["kind"] == "mine" and written[option] == yaml.safe_load(value)
     run(load_experiment(str(tmp_path / "run" / "config.yaml")), tmp_path / "again")
-    run(load(f"{section}.kind=mine"), tmp_path / "plain")
+    run(plain, tmp_path / "plain")
     here, again, other = (contents(tmp_path / name) for name in ("run", "again", "plain"))
     assert here == again and here["log.jsonl"] != other["log.jsonl"]
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A copy of this file in the current folder, whose code nobody has trusted yet."""
+    monkeypatch.setattr(own_code, "_trusted", set())
+    monkeypatch.chdir(tmp_path)
+    return Path(shutil.copy(__file__, tmp_path / "own.py"))
+
+
+def test_all_parts_from_one_file(small, run, own):
+    settings = [f"{section}=./own.py:{part.__name__},{option}" for section, (_, part, option) in NEW.items()]
+    assert run(override(small(*TINY), settings), Path("run")).step == 2
+
+
+def test_a_part_from_a_file_is_repeated_from_its_copy_and_a_change_is_another_run(small, run, own):
+    changes = (*TINY, "channel=./own.py:Flipping,flip=0.2")
+    run(small(*changes), Path("run"))
+    config = yaml.safe_load(Path("run/config.yaml").read_text())
+    assert config["code"] == {"./own.py": own_code.checksum("own.py")}
+    assert run(small(*changes), Path("run")).was_done
+    own.write_text(own.read_text() + "# changed\n")
+    for resume in (False, True):
+        with pytest.raises(ConfigError, match=r"^run holds another run \(channel.kind is run/code/\w{8}/own"):
+            run(small(*changes), Path("run"), resume=resume)
+    own_code._trusted.clear()
+    with pytest.raises(UntrustedError, match=r"would run the code in run/code/.*/own.py: .* --trust-code"):
+        load_experiment("run/config.yaml")
+    notes = []
+    again = load_experiment("run/config.yaml", note=notes.append, trust_code=True)
+    assert len(notes) == 1 and notes[0].endswith("the copy, as ./own.py or its imports have changed")
+    run(again, Path("again"))
+    for name in ("corpus.jsonl", "meanings.jsonl"):
+        assert Path("run", name).read_bytes() == Path("again", name).read_bytes()
+
+
+def test_a_lost_copy_is_told(small, run, own):
+    run(small(*TINY, "channel=./own.py:Flipping"), Path("run"))
+    shutil.rmtree("run/code")
+    own.unlink()
+    with pytest.raises(ConfigError, match=r"run: the code in ./own.py is missing: expected a file with SHA"):
+        load_experiment("run/config.yaml", trust_code=True)
+
+
+@pytest.mark.slow
+def test_own_meetings_are_recorded_and_copied(small, run, own):
+    registry = "from ecsuite.games.config.registry import MEETINGS\n"
+    own.write_text(registry + "class Apart(MEETINGS.load('all')): pass\n")
+    run(small(*TINY, "society.senders=2", "society.receivers=2", "society.meets=./own.py:Apart"), Path("run"))
+    config = yaml.safe_load(Path("run/config.yaml").read_text())
+    assert config["code"] == {"./own.py": own_code.checksum("own.py")}
+    assert [file.name for file in Path("run/code").rglob("*.py")] == ["own.py"]

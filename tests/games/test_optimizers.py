@@ -1,9 +1,8 @@
 """Optimizers, schedules, accumulated batches, and rates of their own."""
 
-import json
-
 import pytest
 import torch
+from stopped_runs import trained as train_until
 from torch import nn
 
 from ecsuite.files.tensor_files import read_tensors
@@ -11,9 +10,7 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.registry import OPTIMIZERS, SCHEDULES
 from ecsuite.games.engine.optimizers import Optimise
 from ecsuite.games.plays.population import make_population
-from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import make_world
-from ecsuite.runtime.errors import ConfigError
 
 SMALL = [
     "training.num_examples=24", "training.batch_size=4", "training.num_epochs=2", "training.evaluate_every=2",
@@ -21,20 +18,10 @@ SMALL = [
 ]  # fmt: skip
 
 
-def trained(folder, *changes, name="disc_tiny", stop_after=None, resume=False):
-    """Train a small run; returns its weights and its last log entry."""
-    steps = []
-
-    def should_stop():
-        steps.append(1)
-        return "preempted" if len(steps) == stop_after else None
-
-    train(
-        load_experiment(name, [*SMALL, *changes]), folder, device="cpu", resume=resume, should_stop=should_stop,
-        progress=lambda *_: None, note=lambda _: None,
-    )  # fmt: skip
-    tensors, _ = read_tensors(max(folder.glob("checkpoint-*.safetensors")))
-    return tensors, json.loads((folder / "log.jsonl").read_text().splitlines()[-1])
+def trained(folder, *changes, **how):
+    """Train a small run; returns its weights."""
+    train_until(load_experiment("disc_tiny", [*SMALL, *changes]), folder, **how)
+    return read_tensors(max(folder.glob("checkpoint-*.safetensors")))[0]
 
 
 def factors(*changes, steps_per_epoch=4, num_epochs=5):
@@ -45,45 +32,41 @@ def factors(*changes, steps_per_epoch=4, num_epochs=5):
     return [schedule.factor(step) for step in range(steps_per_epoch * num_epochs)]
 
 
-def test_a_warmup_rises_by_the_same_amount():
-    found = factors("schedule=cosine,warmup_steps=4")
-    assert found[:5] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
-
-
-def test_steps_change_at_their_epochs_only():
-    found = factors("schedule=steps,every=2,by=0.5")
-    assert found == [1.0] * 8 + [0.5] * 8 + [0.25] * 4
+def test_factors_of_schedules_by_hand():
+    cosine = factors("schedule=cosine,last=0.2")
+    assert cosine[0] == 1 and cosine[10] == pytest.approx(0.6) and 0.2 < cosine[-1] < 0.21
+    assert factors("schedule=linear") == pytest.approx([1 - step / 20 for step in range(20)])
+    assert factors("schedule=cosine,warmup_steps=4")[:5] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
+    assert factors("schedule=steps,every=2,by=0.5") == [1.0] * 8 + [0.5] * 8 + [0.25] * 4
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(OPTIMIZERS.parts))
 def test_every_optimizer_resumes_to_the_same_weights(kind, tmp_path):
     change = f"optimizer={kind}" + (",momentum=0.9,nesterov=true" if kind == "sgd" else "")
-    whole, _ = trained(tmp_path / "whole", change)
+    whole = trained(tmp_path / "whole", change)
     trained(tmp_path / "parts", change, stop_after=5)
-    parts, _ = trained(tmp_path / "parts", change, resume=True)
+    parts = trained(tmp_path / "parts", change, resume=True)
     assert whole.keys() == parts.keys() and all(torch.equal(whole[name], parts[name]) for name in whole)
 
 
-def test_an_update_of_gradient_descent_is_the_rate_times_the_gradient():
-    model = nn.Linear(2, 1)
-    before = model.weight.detach().clone()
-    experiment = load_experiment("disc_tiny", ["optimizer=sgd,lr=0.5"])
-    updates = Optimise(experiment.optimizer, model)
-    model(torch.ones(1, 2)).sum().backward()
-    updates.factor = 0.1
-    updates.step()
-    assert torch.allclose(model.weight, before - 0.05)
-
-
-def test_clipping_scales_the_norm_of_all_gradients():
+def changed(optimizer, seen, factor=1.0):
+    """What an update by gradient descent takes from weights whose gradient is what they see."""
     model = nn.Linear(3, 1, bias=False)
     before = model.weight.detach().clone()
-    experiment = load_experiment("disc_tiny", ["optimizer=sgd,lr=1.0,clip_norm=0.5"])
-    updates = Optimise(experiment.optimizer, model)
-    (100 * model(torch.ones(1, 3))).sum().backward()
+    updates = Optimise(load_experiment("disc_tiny", [f"optimizer=sgd,{optimizer}"]).optimizer, model)
+    model(torch.tensor([seen])).sum().backward()
+    updates.factor = factor
     updates.step()
-    assert (model.weight - before).norm().item() == pytest.approx(0.5, rel=1e-4)
+    return before - model.weight.detach()
+
+
+def test_updates_by_hand():
+    """The rate times the gradient; clipped are its norm, or its values, which leaves their signs."""
+    assert torch.allclose(changed("lr=0.5", [1.0, 1.0, 1.0], factor=0.1), torch.tensor(0.05))
+    assert changed("lr=1.0,clip_norm=0.5", [100.0] * 3).norm().item() == pytest.approx(0.5, rel=1e-4)
+    clipped = changed("lr=1.0,clip_value=0.5", [-100.0, 0.25, 3.0])
+    assert torch.allclose(clipped, torch.tensor([[-0.5, 0.25, 0.5]]))
 
 
 class Sum(nn.Module):
@@ -108,54 +91,30 @@ def test_gradients_of_the_same_memory_are_clipped_once():
     torch.testing.assert_close(model.part.detach(), -values[:2] / norm)
 
 
-def test_clipping_of_values_leaves_the_signs_of_large_gradients():
-    model = nn.Linear(3, 1, bias=False)
-    before = model.weight.detach().clone()
-    experiment = load_experiment("disc_tiny", ["optimizer=sgd,lr=1.0,clip_value=0.5"])
-    updates = Optimise(experiment.optimizer, model)
-    model(torch.tensor([[-100.0, 0.25, 3.0]])).sum().backward()
-    updates.step()
-    assert torch.allclose(before - model.weight, torch.tensor([[-0.5, 0.25, 0.5]]))
-
-
-ROWS = "[1,0,1,0,1,1,0,1],[0,1,1,1,0,1,1,1],[1,1,0,0,1,0,1,1],[1,0,0,1,1,1,0,1],[0,0,1,1,1,1,1,0]"
-
-
-@pytest.mark.parametrize(
-    "receiver", ["training.freeze_receiver=true", f"receiver=lexicon,perception=identity,lexicon=[{ROWS}]"]
-)
-def test_where_nobody_can_learn_is_refused(tmp_path, receiver):
-    with pytest.raises(ConfigError, match=r"^training: no agent has trainable weights: scripted and frozen"):
-        trained(tmp_path / "run", "sender=scripted", "channel.max_len=2", "channel.length=fixed", receiver)
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ("optimizer=sgd,nesterov=true", "optimizer.nesterov: needs a momentum"),
-        ("optimizer=adam,momentum=0.9", "optimizer.momentum: optimizer adam does not read it; read by sgd"),
-        ("schedule=cosine,warmup_steps=100000", "schedule.warmup_steps: expected fewer than the"),
-        ("schedule=cosine,num_epochs=1", "schedule.num_epochs: the schedule ends after 1 epochs"),
-        ("loss.length_cost_power=45", "loss.length_cost_power: needs a cost"),
-    ],
-)
-def test_what_can_not_be_is_refused(change, message, tmp_path):
-    with pytest.raises(ConfigError) as error:
-        trained(tmp_path / "run", change)
-    assert message in str(error.value) and not (tmp_path / "run").exists()
-
-
-def test_a_perception_of_both_agents_is_updated_once():
-    settings = (
-        "society.agents=2", "society.shares=perception", "sender.perception=tanh,size=9",
-        "receiver.perception=tanh,size=9", "optimizer.sender_lr=0.5", "optimizer.receiver_lr=0.1",
-    )  # fmt: skip
-    experiment = load_experiment("disc_tiny", settings)
+def rates_of(*settings):
+    """The players of a game, and the rate of each of their parameters."""
+    rates = ("optimizer.sender_lr=0.5", "optimizer.receiver_lr=0.1")
+    experiment = load_experiment("disc_tiny", [*rates, *settings])
     players = make_population(experiment, make_world(experiment))
     groups = Optimise(experiment.optimizer, players, players.modules_of).optimizer.param_groups
     assert sum(len(group["params"]) for group in groups) == len(list(players.parameters()))
-    rates = {id(each): group["lr"] for group in groups for each in group["params"]}
-    assert {
-        rates[id(each)] for agent in players.agents for each in agent.speaker.perception.parameters()
-    } == {0.5}
+    return players, {id(each): group["lr"] for group in groups for each in group["params"]}
+
+
+def test_agents_have_rates_of_their_own_and_a_perception_of_both_is_updated_once():
+    players, rates = rates_of()
+    assert {rates[id(each)] for each in players.senders[0].parameters()} == {0.5}
+    assert {rates[id(each)] for each in players.receivers[0].parameters()} == {0.1}
+    perceptions = (f"{role}.perception=tanh,size=9" for role in ("sender", "receiver"))
+    players, rates = rates_of("society.agents=2", "society.shares=perception", *perceptions)
+    for agent in players.agents:
+        assert {rates[id(each)] for each in agent.speaker.perception.parameters()} == {0.5}
+
+
+def test_batches_that_are_accumulated_equal_one_large_batch_of_the_same_rounds(tmp_path):
+    """Reconstruction without noise: the rounds of a batch do not depend on how they are divided."""
+    shared = ["channel=soft", "optimizer=sgd,lr=0.1", "task=reconstruction", "training.num_examples=16"]
+    whole = trained(tmp_path / "whole", *shared, "training.batch_size=16")
+    parts = trained(tmp_path / "parts", *shared, "training.accumulate=4")
+    names = [name for name in whole if name.startswith("model.")]
+    assert names and all(torch.allclose(whole[name], parts[name], atol=1e-5) for name in names)

@@ -1,4 +1,4 @@
-"""Agents that act: runs that resume, corpora of what they say, and settings that do not fit."""
+"""Agents that act: runs that resume, corpora of what they say, sweeps, and settings that do not fit."""
 
 import json
 
@@ -26,6 +26,7 @@ SMALL = (
     "training.checkpoint_every=2", "evaluation.num_valid=8", "evaluation.corpus_size=20",
     "play.agents.hidden_size=8",
 )  # fmt: skip
+
 VARIANTS = {
     "policy gradient": ("play.environment.num_steps=4", "play.learner.signalling=0.1"),
     "gumbel": (
@@ -137,12 +138,8 @@ def test_the_corpus_has_episodes_steps_speakers_actions_and_rewards(tmp_path):
     rows = pyarrow.read_table(tmp_path / "interactions.parquet").to_pylist()
     assert len(rows) == 8 * 3 * 2 and len(rows[0]["seen"]) == 11 and rows[0]["agent"] == "agent_0"
     # What an agent hears at a step is what the other one said before, as one of 3 symbols beside EOS.
-    said = next(
-        row["message"] for row in rows if (row["episode"], row["step"], row["agent"]) == (2, 0, "agent_1")
-    )
-    heard = next(
-        row["heard"] for row in rows if (row["episode"], row["step"], row["agent"]) == (2, 1, "agent_0")
-    )
+    by_place = {(row["episode"], row["step"], row["agent"]): row for row in rows}
+    said, heard = by_place[2, 0, "agent_1"]["message"], by_place[2, 1, "agent_0"]["heard"]
     assert heard == np.eye(4)[said[0]].tolist() and max(rows[0]["heard"]) == 0
 
 
@@ -193,60 +190,22 @@ def test_an_environment_that_is_not_as_it_says_is_refused(tmp_path):
     found = experiment()
     play = make_play(found, torch.device("cpu"))
     play.environment = Wrong(None)
-    with pytest.raises(
-        ConfigError,
-        match=r"^environment Wrong: expected observations of one of shape \(8, 2\) from reset, got ",
-    ):
+    message = r"^environment Wrong: expected observations of one of shape \(8, 2\) from reset, got "
+    with pytest.raises(ConfigError, match=message):
         play.evaluate()
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (
-            ("channel=gumbel,length=variable",),
-            "channel.length: in play acting, messages of variable length need channel reinforce: expected fixed",
-        ),
-        (
-            ("play.length_cost=0.1",),
-            "play.length_cost: messages of this channel have one length: expected 0, got 0.1",
-        ),
-        (("play.agents.forgetful=[speeker]",), "unknown agent 'speeker'"),
-        (("play.agents.is_shared=true",), "see, hear or do different things: expected false"),
-        (("play.learner=q_learning",), "q_learning: expected a channel with a gradient"),
-        (("play.environment=ridle",), "unknown environment 'ridle'"),
-        (("play.environment.num_steps=0",), "num_steps: expected"),
-        (("world=thing",), "world: play acting does not read it"),
-        (("play.agents.cell=grue",), "unknown cell 'grue'"),
-        (
-            ("channel=reinforce,entropy_coefficient=0.5",),
-            "channel.entropy_coefficient: .* expected 0.1, got 0.5",
-        ),
-        (("channel=reinforce,baseline=greedy",), "channel.baseline: .* expected mean, got greedy"),
-        (
-            ("channel=vqvib,utility=2", "play.learner.signalling=0"),
-            "channel.utility: .* expected 1.0, got 2.0",
-        ),
-        (("evaluation.noise=true",), "evaluation.noise: channel .* has no noise"),
-        (("training.noise=false",), "training.noise: channel .* has no noise, or it is used nowhere"),
-        (("evaluation.keep=[probabilities]",), "no probabilities of answers: expected interactions"),
-        (("training.until_accuracy=0.9",), "training.until_accuracy: .* reward, steps, but no accuracy"),
-        (
-            ("play.learner=policy_gradient,baseline=none,baseline_size=9",),
-            "baseline_size: not read with baseline=none",
-        ),
-        (
-            ("play.is_severed=true", "play.broadcasts=all"),
-            "is_severed: no message arrives with broadcasts=all",
-        ),
-        (
-            ("play.learner.signalling=0", "play.learner.signalling_of=meanings"),
-            "signalling_of: not read with signalling=0",
-        ),
-    ],
-    ids=lambda value: value if isinstance(value, str) and len(value) < 40 else None,
-)
-def test_what_does_not_fit_is_refused(settings, message, tmp_path):
-    with pytest.raises(ConfigError, match=message):
-        trained(experiment(*settings), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+SWEPT = {
+    "play.environment": "guided_grid,size=2,num_steps=2", "play.agents.hidden_size": 4, "training.num_examples": 16,
+    "training.num_epochs": 1, "training.batch_size": 8, "evaluation.num_valid": 8, "evaluation.corpus_size": 8,
+    "channel.length": "variable", "play.length_cost": 0.1,
+}  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_sweep_has_the_reward_of_each_setting(ecsuite, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    study = {"base": "guided_grid", "set": SWEPT, "vary": {"play.is_severed": [False, True]}, "seeds": [1]}
+    (tmp_path / "study.yaml").write_text(json.dumps(study))
+    code, out, _ = ecsuite("sweep", "study.yaml", "--out", "sweep")
+    assert code == 0 and "reward" in out and "accuracy" not in out

@@ -1,5 +1,7 @@
 """PettingZoo's interface, both ways, and what checks find in worlds with steps."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -10,13 +12,6 @@ from ecsuite.runtime.errors import ConfigError
 from ecsuite.testing import bound, plays, run
 
 
-class Space:
-    def __init__(self, shape=(), n=None):
-        self.shape = shape
-        if n is not None:
-            self.n = n
-
-
 class Coin:
     """Of two agents the first sees a coin, and the second guesses it; no PettingZoo is needed for such a world."""
 
@@ -24,10 +19,10 @@ class Coin:
     leaves = {"sees": True, "guesses": True}  # noqa: RUF012
 
     def observation_space(self, agent):
-        return Space((2,))
+        return SimpleNamespace(shape=(2,))
 
     def action_space(self, agent):
-        return Space(n=2)
+        return SimpleNamespace(shape=(), n=2)
 
     def reset(self, seed=None):
         self.coin = np.random.default_rng(seed).integers(2)
@@ -37,14 +32,8 @@ class Coin:
         return {"sees": np.eye(2)[self.coin], "guesses": np.zeros(2)}
 
     def step(self, actions):
-        reward = float(actions["guesses"] == self.coin)
-        return (
-            self.seen(),
-            dict.fromkeys(self.possible_agents, reward),
-            self.leaves,
-            dict.fromkeys(self.leaves, False),
-            {},
-        )
+        rewards = dict.fromkeys(self.possible_agents, float(actions["guesses"] == self.coin))
+        return self.seen(), rewards, self.leaves, dict.fromkeys(self.leaves, False), {}
 
 
 def adapted(make, speakers=("sees",)):
@@ -65,31 +54,20 @@ def test_an_environment_of_pettingzoo_is_one_of_ours():
     assert (rewards == 1).all() and after.done.all() and moment.heard[0].tolist() == [[-1], [0]]
 
 
+def gone(self, actions):
+    return self.seen(), *({"guesses": number} for number in (1.0, False, False)), {}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"step": property(lambda _: 1 / 0)}, "expected PettingZoo's parallel interface, but"),
+        ({"leaves": {"sees": True, "guesses": False}}, "sees left at step 1 before others"),
+        ({"step": gone}, "sees left at step 1 before others: expected agents that stay"),
+        ({"action_space": lambda *_: SimpleNamespace(shape=(3,))}, "expected discrete actions of sees"),
         (
-            {"step": property(lambda _: 1 / 0)},
-            "^environment Adapted: expected PettingZoo's parallel interface, but",
-        ),
-        (
-            {"leaves": {"sees": True, "guesses": False}},
-            "^environment Adapted: sees left at step 1 before others",
-        ),
-        (
-            {
-                "step": lambda self, _: (
-                    self.seen(),
-                    *({"guesses": number} for number in (1.0, False, False)),
-                    {},
-                )
-            },
-            "^environment Adapted: sees left at step 1 before others: expected agents that stay",
-        ),
-        ({"action_space": lambda *_: Space((3,))}, "^environment Adapted: expected discrete actions of sees"),
-        (
-            {"observation_space": lambda *_: Space(n=2)},
-            "^environment Adapted: expected vectors as observations of",
+            {"observation_space": lambda *_: SimpleNamespace(shape=(), n=2)},
+            "expected vectors as observations of",
         ),
     ],
     ids=["no step", "an agent leaves", "an agent is gone", "actions", "observations"],
@@ -99,7 +77,7 @@ def test_what_has_another_interface_is_refused(change, message):
     if isinstance(change.get("step"), property):
         made = type("Made", (), {name: getattr(Coin, name) for name in ("reset", "possible_agents")})
     world = adapted(made)
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises(ConfigError, match=f"^environment Adapted: {message}"):
         environment = world(world.Options())
         environment.step(environment.reset(1, np.arange(2)), np.zeros((2, 2), int))
 

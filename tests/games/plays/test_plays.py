@@ -5,10 +5,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+import torch
 from stopped_runs import trained
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.runs.checkpoints import weights_of_corpus
 from ecsuite.games.runs.run import load_run
 from ecsuite.parts import own_code
 from ecsuite.runtime.errors import ConfigError
@@ -57,10 +59,6 @@ def test_agents_of_a_naming_game_agree(tmp_path):
     corpus = read_corpus(tmp_path)
     words = corpus.messages.values.reshape(4, 6)
     assert (words == words[0]).all() and corpus.columns["speaker"].tolist() == sorted([0, 1, 2, 3] * 6)
-
-
-def test_a_run_without_senders_and_receivers_says_so(tmp_path):
-    trained(experiment("naming"), tmp_path)
     with pytest.raises(ConfigError, match="has no senders and receivers: score its corpus"):
         load_run(tmp_path).evaluate()
 
@@ -153,10 +151,8 @@ def test_a_signalling_game_of_the_users_own_is_used_like_ours(ecsuite, tmp_path,
     code, out, err = ecsuite("verify", "run", "--trust-code")
     assert code == 0, out + err
     assert ecsuite(*train, "--init-from", "run", "--out", "from")[0] == 0
-    speakers = [
-        load_run(Path(name), trust_code=True).pair.speaker.state_dict().keys() for name in ("run", "from")
-    ]
-    assert speakers[0] == speakers[1]
+    one, other = (load_run(Path(name), trust_code=True).pair.speaker for name in ("run", "from"))
+    assert one.state_dict().keys() == other.state_dict().keys()
 
 
 @pytest.mark.slow
@@ -183,11 +179,6 @@ def decay(play, step, measures):
             for weight in play.module.parameters():
                 weight.mul_(0.9)
 
-def assigned(play, step, measures):
-    if step % 2:
-        for weight in play.module.parameters():
-            weight.data = weight.data * 0.9
-
 def fails(play, step, measures):
     if step == 3:
         raise ValueError(f"{step}: {sorted(measures)}")
@@ -206,11 +197,11 @@ class Hook:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("fails", r"hooks.py:17: ValueError: 3: ['accuracy', 'length', 'loss']"),
-        ("gives", "hooks.py:19: training.after_step: expected to return None, got dict"),
-        ("few", "hooks.py:22: TypeError: few() takes 1 positional argument but 3 were given"),
-        ("Hook", "hooks.py:25: training.after_step: expected a function, got a class"),
-        ("none", "hooks.py: has no none; it has decay, assigned, fails, gives, few, Hook"),
+        ("fails", r"hooks.py:12: ValueError: 3: ['accuracy', 'length', 'loss']"),
+        ("gives", "hooks.py:14: training.after_step: expected to return None, got dict"),
+        ("few", "hooks.py:17: TypeError: few() takes 1 positional argument but 3 were given"),
+        ("Hook", "hooks.py:20: training.after_step: expected a function, got a class"),
+        ("none", "hooks.py: has no none; it has decay, fails, gives, few, Hook"),
     ],
 )
 def test_errors_of_a_hook_are_a_line_with_its_file_and_line(ecsuite, tmp_path, name, message):
@@ -222,7 +213,16 @@ def test_errors_of_a_hook_are_a_line_with_its_file_and_line(ecsuite, tmp_path, n
     assert Path("run").exists() == (name == "fails")  # else before anything is written
 
 
-def test_a_hook_is_named_by_its_file(ecsuite):
+def test_a_hook_is_named_by_its_file_and_changes_the_training_to_the_byte(ecsuite, tmp_path):
     code, _, err = ecsuite("config", "disc_tiny", "--set", "training.after_step=decay")
     expected = "expected a function of a file, such as ./mine.py:after_step, got decay"
     assert (code, err) == (2, f"--set: training.after_step: {expected}\n")
+    (tmp_path / "hooks.py").write_text(HOOKS)
+    hook = f"training.after_step={tmp_path / 'hooks.py'}:decay"
+    for name, more, how in (("whole", [hook], {}), ("parts", [hook], {"stop_after": 5}), ("without", [], {})):
+        trained(load_experiment("disc_tiny", [*SMALL, *more]), tmp_path / name, **how)
+    trained(load_experiment("disc_tiny", [*SMALL, hook]), tmp_path / "parts", resume=True)
+    names = ("whole", "parts", "without")
+    whole, parts, without = (weights_of_corpus(tmp_path / name, print) for name in names)
+    assert all(torch.equal(weight, parts[name]) for name, weight in whole.items())
+    assert not all(torch.equal(weight, without[name]) for name, weight in whole.items())

@@ -1,4 +1,4 @@
-"""Combinations of values that are held out: which objects, in which splits, and what is refused."""
+"""Values that are held out in combination, and distractors that are like the target: which objects and rules."""
 
 from itertools import product
 
@@ -7,6 +7,7 @@ import pytest
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.worlds.candidates import SimilarDistractors, with_target_at
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
@@ -23,25 +24,16 @@ def table(tmp_path):
 
 
 def make(game, held_out, *more):
-    return make_world(
-        load_experiment(game, [*SMALL, "task.num_distractors=1", *more, f"world.held_out_value={held_out}"])
-    )
+    held_out = f"world.held_out_value={held_out}"
+    return make_world(load_experiment(game, [*SMALL, "task.num_distractors=1", *more, held_out]))
 
 
 def objects_in(world, split, part="candidates"):
-    """The candidates, targets or distractors of many rounds of a split, as sets of names of their values."""
-    rows = []
-    for number in range(4):
-        batch = world.draw(split, number, 128)
-        chosen = {"candidates": batch.labels | True, "targets": batch.labels, "distractors": ~batch.labels}[
-            part
-        ]
-        rows.append(batch.values[batch.candidate_indices()[chosen]])
-    rows = np.concatenate(rows)
-    return {
-        frozenset(names[value] for names, value in zip(world.value_names, row, strict=True))
-        for row in rows.tolist()
-    }
+    """The candidates or targets of many rounds of a split, as sets of names of their values."""
+    batch = world.draw(split, 0, 512)
+    chosen = batch.labels if part == "targets" else batch.labels | True
+    rows = batch.values[batch.candidate_indices()[chosen]].tolist()
+    return {frozenset(map(list.__getitem__, map(list, world.value_names), row)) for row in rows}
 
 
 @pytest.mark.parametrize(
@@ -68,15 +60,12 @@ def test_every_world_of_named_values_has_it(game, held_out, number, total):
     [
         ("shape=cup,color=rad", "^world.held_out_value: unknown value 'color=rad'; did you mean 'color=red'"),
         ("shape=cup,", "^world.held_out_value: unknown value ''; choices: 'shape=bowl', 'shape=cup'"),
-        (
-            "shape=cup,shape=jar",
-            r"^world.held_out_value: no object has shape=cup,shape=jar: expected a combin",
-        ),
+        ("shape=cup,shape=jar", r"^world.held_out_value: no object has shape=cup,shape=jar: expected a combin"),
         ("[size=1, size=2]", "^world.held_out_value: all 18 objects have it: none is left for training"),
         ("[]", r"held_out_value: expected values such as color=red, got \[\]"),
         ("3", "world.held_out_value: expected str or list or null, got 3"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_held_out_is_refused_in_one_line(table, held_out, message):
     with pytest.raises(ConfigError, match=message) as refused:
         make(table, held_out)
@@ -93,22 +82,16 @@ def test_a_game_with_a_combination_held_out(ecsuite, table, tmp_path):
     assert code == 0 and "5 of 18 objects are held out from training" in err
     corpus = read_corpus(tmp_path / "run")
     named = [[corpus.concept_names[each] for each in phrase] for phrase in corpus.concepts]
-    held_out = [
-        set(names) for names, of in zip(named, corpus.columns["split"], strict=True) if of == "held_out"
-    ]
-    assert len(held_out) == 5 and all(
-        {"shape=cup", "color=red"} <= n or {"shape=jar", "size=1"} <= n for n in held_out
-    )
+    split = corpus.columns["split"]
+    held_out = [{*names} for names, of in zip(named, split, strict=True) if of == "held_out"]
+    combinations = {"shape=cup", "color=red"}, {"shape=jar", "size=1"}
+    assert len(held_out) == 5 and all(any(each <= n for each in combinations) for n in held_out)
 
 
 def test_combinations_of_many_attributes_need_no_table():
     """8^12 objects, of which one in 64 has the first combination, and one in 8 the second."""
-    many = (
-        "world.num_attributes=12",
-        "world.num_values=8",
-        "training.batch_size=4096",
-        "task.num_distractors=4",
-    )
+    sizes = ("world.num_attributes=12", "world.num_values=8")
+    many, share = (*sizes, "training.batch_size=4096", "task.num_distractors=4"), 1 / 8 + 7 / 8 / 64
     world = make("disc_tiny", '["attribute3=1,attribute11=7", "attribute5=2"]', *many)
 
     def is_held_out(values):
@@ -119,19 +102,88 @@ def test_combinations_of_many_attributes_need_no_table():
     valid = batch.values[batch.candidate_indices()[batch.labels]]
     assert not is_held_out(train).any() and is_held_out(valid).all()
     distractors = batch.values[batch.candidate_indices()[~batch.labels]]
-    assert is_held_out(distractors).mean() == pytest.approx(1 / 8 + 7 / 8 / 64, abs=0.02)
-    share = 1 / 8 + 7 / 8 / 64
+    assert is_held_out(distractors).mean() == pytest.approx(share, abs=0.02)
     assert is_held_out(everything).mean() == pytest.approx(share, abs=0.02)
     assert f" {round(share * 8**12)} of {8**12} objects are held out" in world.notes[-1]
     assert len(np.unique(valid, axis=0)) == len(valid)  # all others are free
     assert np.bincount(train[:, 0], minlength=8).min() > 500
-    in_batch = make("disc_tiny", "attribute3=1,attribute11=7", *many[:2], "task={kind: in_batch}").batch(
-        "valid", 0
-    )
+    in_batch = make("disc_tiny", "attribute3=1,attribute11=7", *sizes, "task={kind: in_batch}")
+    in_batch = in_batch.batch("valid", 0)
     assert in_batch.labels.shape[1] >= 16 and (in_batch.labels.sum(1) == 1).all()
     described = world.describe(world.draw("all", 0, 512))
     assert ((described.columns["split"] == "held_out") == is_held_out(described.meanings)).all()
-    with pytest.raises(
-        ConfigError, match=r"expected attributes with at most 4,194,304 combinations, got 16,777,216"
-    ):
+    with pytest.raises(ConfigError, match="attributes with at most 4,194,304 combinations, got 16,777,216"):
         make("disc_tiny", ",".join(f"attribute{place}=0" for place in range(8)), *many)
+
+
+def test_rules_with_a_combination_are_held_out():
+    sets = ("task.kind=concept", "task.num_targets=2", "task.num_distractors=2", "world.rule_length=2")
+    thing = ("world.kind=thing", "world.num_attributes=3")
+    world = make("disc_tiny", "attribute0=1,attribute2=3", *thing, *sets)
+    held_out = world.rules.columns["split"] == "held_out"
+    assert world.table[held_out].tolist() == [[1, -1, 3]] and len(held_out) == 3 * 16
+    assert np.unique(world.batch("valid", 0).rules).tolist() == np.flatnonzero(held_out).tolist()
+    assert not np.isin(np.flatnonzero(held_out), world.draw("train", 0, 1024).rules).any()
+    shapes = make("disc_tiny", "[color=red, 'shape=circle,color=blue']", "world.kind=shape", *sets)
+    assert (shapes.rules.columns["split"] == "held_out").sum() == 5 + 3 + 3 + 1  # red beside another, and one
+    with pytest.raises(ConfigError, match=r"held_out_value: no rule has color=red,shape=circle: expected"):
+        make("disc_tiny", "'color=red,shape=circle'", "world.kind=shape", *sets[:3])
+    assert world.extra_evaluations() == {"seen rules": (world, "seen")}
+
+
+def similar(number, num_shared=None, values=None, vectors=None, rounds=1):
+    """Distractors of each object in many rounds, (num_objects, rounds, number)."""
+    total = len(values if vectors is None else vectors)
+    words = np.random.default_rng(0).integers(2**63, size=(total * rounds, number)).astype(np.uint64)
+    distractors, targets = SimilarDistractors(number, num_shared, values, vectors), np.arange(total)
+    drawn = distractors.of(np.repeat(targets, rounds), words, targets)
+    return drawn.reshape(total, rounds, number)
+
+
+def test_the_nearest_objects_are_those_of_a_line():
+    line = np.array([[0.0], [1.0], [2.5], [4.5]])
+    nearest = similar(2, vectors=line, rounds=50)
+    assert [set(each.ravel().tolist()) for each in nearest] == [{1, 2}, {0, 2}, {1, 3}, {1, 2}]
+    at_one_place = similar(2, vectors=np.zeros((4, 1)), rounds=300)
+    for target, rounds in enumerate(at_one_place.tolist()):
+        sets = {tuple(sorted(each)) for each in rounds}
+        assert len(sets) == 3 and all(target not in each and len({*each}) == 2 for each in sets)
+    placed = with_target_at(np.array([7, 8]), np.array([[1, 2], [3, 4]]), np.array([2, 0]))
+    assert placed.tolist() == [[2, 1, 7], [8, 3, 4]]
+
+
+def test_values_are_shared_where_objects_are_held_out():
+    held_out = "world.held_out_value=attribute0=1,attribute2=3"
+    settings = [held_out, "world.shared_values=3", "training.batch_size=256"]
+    world = make_world(load_experiment("disc_small", settings))
+    for split in ("train", "valid"):
+        batch = world.batch(split, 0)
+        values = batch.values[batch.candidate_indices()]
+        targets = values[batch.labels]
+        assert ((values == targets[:, None]).sum(2)[~batch.labels] == 3).all()
+        is_held_out = (values[..., 0] == 1) & (values[..., 2] == 3)
+        assert is_held_out[batch.labels].all() == is_held_out.any() == (split == "valid")
+        assert 0.2 < is_held_out[~batch.labels].mean() < 0.8 or split == "train"
+
+
+@pytest.mark.parametrize(
+    ("game", "settings"),
+    [
+        ("digits", ["world.shared_values=0", "world.held_out=0.2"]),
+        ("objects_game", ["world.shared_values=2", "world.held_out_value=attribute0=1,attribute1=2"]),
+        ("summation", ["task={kind: discrimination, num_distractors: 2}", "world.shared_values=1"]),
+    ],
+)
+def test_every_world_of_single_objects_has_it(game, settings):
+    world = make_world(load_experiment(game, settings))
+    shared = int(settings[0][-1] if "shared" in settings[0] else settings[1][-1])
+    for split in world.splits:
+        batch = world.batch(split, 0)
+        values = batch.values[batch.candidate_indices()]
+        assert ((values == values[batch.labels][:, None]).sum(2)[~batch.labels] == shared).all()
+
+
+def test_images_are_not_near_to_each_other_by_their_pixels(image_folder):
+    settings = [f"world.objects={image_folder}", "world.distractors=nearest", "task.num_distractors=3"]
+    with pytest.raises(ConfigError, match=r"world.distractors: .* have no features: expected random"):
+        make_world(load_experiment("images", settings)).batch("train", 0)

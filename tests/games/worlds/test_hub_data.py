@@ -19,15 +19,12 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
     rng = np.random.default_rng(0)
     images = [Image.fromarray(rng.integers(256, size=(8, 8, 3)).astype(np.uint8)) for _ in range(6)]
-    features = datasets.Features(
-        {"image": datasets.Image(), "kind": datasets.ClassLabel(names=["cat", "bird"])}
-    )
+    kind = datasets.ClassLabel(names=["cat", "bird"])
+    features = datasets.Features({"image": datasets.Image(), "kind": kind})
     splits = {
-        name: datasets.Dataset.from_dict(
-            {"image": images[part], "kind": [0, 1, 1][: len(images[part])]}, features
-        )
+        name: datasets.Dataset.from_dict({"image": images[part], "kind": [0, 1, 1][: len(images[part])]}, features)
         for name, part in (("test", slice(4, 6)), ("train", slice(0, 3)))
-    }
+    }  # fmt: skip
     datasets.DatasetDict(splits).save_to_disk(str(folder / "saved"))
     (folder / "parquet").mkdir()
     for name, rows in splits.items():

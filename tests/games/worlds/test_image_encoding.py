@@ -12,15 +12,20 @@ Image = pytest.importorskip("PIL.Image")
 WIDTH = 8
 
 
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory):
-    """A ResNet of two small stages, never trained."""
-    folder = tmp_path_factory.mktemp("resnet")
-    sizes = {"embedding_size": 4, "hidden_sizes": [4, WIDTH], "depths": [1, 1], "layer_type": "basic"}
-    transformers.set_seed(0)
-    transformers.ResNetModel(transformers.ResNetConfig(**sizes)).save_pretrained(folder)
+def save(model, folder):
+    """Save an encoder, never trained, with what prepares its images."""
+    model.save_pretrained(folder)
     transformers.ConvNextImageProcessor(size={"shortest_edge": 32}).save_pretrained(folder)
     return str(folder)
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    """A ResNet of two small stages."""
+    sizes = {"embedding_size": 4, "hidden_sizes": [4, WIDTH], "depths": [1, 1], "layer_type": "basic"}
+    transformers.set_seed(0)
+    model = transformers.ResNetModel(transformers.ResNetConfig(**sizes))
+    return save(model, tmp_path_factory.mktemp("resnet"))
 
 
 @pytest.fixture
@@ -46,12 +51,10 @@ def test_images_that_lie_in_the_folder_itself_have_no_class(birds, encoder):
 
 
 def test_an_encoder_without_a_summary_gives_the_mean_of_its_states(birds, tmp_path_factory):
-    folder = str(tmp_path_factory.mktemp("vit"))
     sizes = {"num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
     config = transformers.ViTConfig(hidden_size=WIDTH, image_size=32, patch_size=16, **sizes)
     model = transformers.ViTModel(config, add_pooling_layer=False)
-    model.save_pretrained(folder)
-    transformers.ConvNextImageProcessor(size={"shortest_edge": 32}).save_pretrained(folder)
+    folder = save(model, tmp_path_factory.mktemp("vit"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(transformers.AutoModel, "from_pretrained", lambda *_, **__: model)
         features = encode(birds, folder)["features"]
@@ -79,9 +82,7 @@ def test_an_encoder_that_is_none_is_one_line(birds, tmp_path_factory):
     with pytest.raises(ConfigError, match=r"encoder .*: cannot be loaded: ") as found:
         encode(birds, str(folder))
     assert "\n" not in str(found.value)
-    sizes = {"num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
-    sizes |= {"hidden_size": 8, "vocab_size": 9}
-    transformers.BertModel(transformers.BertConfig(**sizes)).save_pretrained(folder)
-    transformers.ConvNextImageProcessor(size={"shortest_edge": 32}).save_pretrained(folder)
+    sizes = {"num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8, "vocab_size": 9}
+    save(transformers.BertModel(transformers.BertConfig(hidden_size=8, **sizes)), folder)
     with pytest.raises(ConfigError, match="BertModel does not map images to vectors"):
         encode(birds, str(folder))

@@ -1,12 +1,21 @@
-"""Images of every form become squares of pixels, and what can't be read is named in one line."""
+"""Images of every form, of IDX files and of a user become squares of pixels and games; bad ones are named in a line."""
+
+import gzip
+import json
+import re
+import shutil
 
 import numpy as np
 import pytest
 
-from ecsuite.games.worlds.images import read_images
+from ecsuite.formats import read_corpus
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.worlds.images import read_idx, read_images
+from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 Image = pytest.importorskip("PIL.Image")
+
 SIDE = 16
 
 
@@ -70,3 +79,118 @@ def test_folders_that_cannot_be_used(tmp_path, files, message):
         Image.new("L", (9, 9)).save(tmp_path / name)
     with pytest.raises(ConfigError, match=message):
         read_images(str(tmp_path), SIDE)
+
+
+IMAGES = np.random.default_rng(0).integers(0, 256, (6, 28, 28), dtype=np.uint8)
+LABELS = np.array([3, 1, 3, 0, 1, 3], np.uint8)
+NO_IDX = "expected an IDX file of bytes in 3 dimensions, got"
+
+
+def idx(array):
+    """The bytes of an IDX file."""
+    return bytes((0, 0, 8, array.ndim)) + np.array(array.shape, ">u4").tobytes() + array.tobytes()
+
+
+def write_idx(folder, part, images, labels, pack=bytes, suffix=""):
+    folder.mkdir(exist_ok=True)
+    (folder / f"{part}-images-idx3-ubyte{suffix}").write_bytes(pack(idx(images)))
+    (folder / f"{part}-labels-idx1-ubyte{suffix}").write_bytes(pack(idx(labels)))
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"", "expected an IDX file of bytes in 3 dimensions, got b''"),
+        (idx(LABELS), NO_IDX),
+        (b"\x00\x00\x0d\x03" + idx(IMAGES)[4:], NO_IDX),
+        (idx(IMAGES)[:9], NO_IDX),
+        (idx(IMAGES)[:-1], "expected 4,704 values according to its header, got 4,703"),
+        (idx(IMAGES) + b"1", "expected 4,704 values according to its header, got more"),
+    ],
+)
+def test_damaged_files(tmp_path, content, message):
+    file = tmp_path / "train-images-idx3-ubyte"
+    file.write_bytes(content)
+    with pytest.raises(ConfigError, match=re.escape(f"{file}: {message}")):
+        read_idx(file, 3)
+    packed = tmp_path / "train-images-idx3-ubyte.gz"
+    packed.write_bytes(gzip.compress(content)[:-9])
+    with pytest.raises(ConfigError, match=r"can't be read|expected"):
+        read_idx(packed, 3)
+
+
+def test_sizes_beyond_memory_and_missing_labels(tmp_path):
+    file = tmp_path / "train-images-idx3-ubyte"
+    file.write_bytes(bytes((0, 0, 8, 3)) + b"\xff" * 12)
+    with pytest.raises(ConfigError, match="4294967295 x 4294967295 x 4294967295 values"):
+        read_idx(file, 3)
+    with pytest.raises(ConfigError, match=r"expected labels in the same folder, in train-labels-idx1-ubyte"):
+        read_images(str(tmp_path), 28)
+    write_idx(tmp_path, "train", IMAGES, LABELS[:5])
+    with pytest.raises(ConfigError, match=r"expected 6 labels, as images, got 5"):
+        read_images(str(tmp_path), 28)
+
+
+def test_idx_files_of_all_parts_with_their_labels(tmp_path):
+    write_idx(tmp_path / "raw", "train", IMAGES[:4], LABELS[:4], gzip.compress, ".gz")
+    write_idx(tmp_path / "raw", "t10k", IMAGES[4:], LABELS[4:])
+    found = read_images(str(tmp_path), 28)
+    assert found.files == ("t10k/0", "t10k/1", *(f"train/{number}" for number in range(4)))
+    assert (found.images == IMAGES[[4, 5, 0, 1, 2, 3], :, :, None]).all() and not found.notes
+    assert found.class_names == ("0", "1", "3") and found.class_id.tolist() == [1, 2, 2, 1, 2, 0]
+
+
+SMALL = (
+    "training.num_examples=64", "training.num_epochs=1", "training.batch_size=32", "evaluation.num_valid=32",
+    "task.num_distractors=2", "sender.hidden_size=8", "receiver.hidden_size=8",
+)  # fmt: skip
+
+
+LINE = [part for setting in (*SMALL, "world.size=16") for part in ("--set", setting)]
+
+
+@pytest.fixture
+def photos(image_folder, tmp_path):
+    return shutil.copytree(image_folder, tmp_path / "photos")
+
+
+@pytest.mark.slow
+def test_a_folder_is_a_game(ecsuite, photos):
+    code, out, err = ecsuite("train-game", "photos/", *LINE, "--set", "world.held_out_value=class=cat")
+    assert code == 0 and "Corpus in runs/photos;" in out, err
+    assert "16 of 16 images are not square" in err and "seen objects" in out
+    assert "photos/: 16 images of 2 classes\nphotos/: 8 of 16 objects are held out from training\n" in err
+    corpus = read_corpus("runs/photos")
+    files = corpus.columns["file"].tolist()
+    assert files == sorted(file.relative_to(photos).as_posix() for file in photos.glob("*/*.png"))
+    for file, phrase, split in zip(files, corpus.concepts, corpus.columns["split"].tolist(), strict=True):
+        name = file.split("/")[0]
+        assert [corpus.concept_names[each] for each in phrase] == [f"class={name}"]
+        assert split == ("held_out" if name == "cat" else "train")
+    shutil.copytree(photos / "bird", "other/bird")
+    code, out, err = ecsuite("evaluate", "runs/photos", "--objects", "other", "--json")
+    assert code == 0 and list(json.loads(out)["evaluations"]) == ["valid"], err
+    shutil.rmtree(photos / "cat")
+    code, _, err = ecsuite("evaluate", "runs/photos")
+    assert code == 2 and "world.objects: photos/ has other content than when this config was written" in err
+    code, _, err = ecsuite("train-game", "photos", *LINE)
+    assert code == 2 and err.splitlines()[-1].startswith("runs/photos holds another run (")
+
+
+def test_classes_of_other_images_have_the_numbers_of_training(image_folder, photos):
+    settings = [*SMALL[:-3], "task=reconstruction", "world.size=16"]
+    trained = make_world(load_experiment(image_folder, settings))
+    shutil.rmtree(photos / "bird")
+    world = make_world(load_experiment(str(photos), settings), trained)
+    assert set(world.objects.values_table.ravel()) == {1} and world.num_values == (2,)
+    (photos / "cat").rename(photos / "cow")
+    with pytest.raises(ConfigError, match=r"expected images of the training classes \(bird, cat\), got cow"):
+        make_world(load_experiment(str(photos), settings), trained)
+
+
+def test_images_of_a_batch_are_few(image_folder):
+    settings = [*SMALL, "world.size=16", "world.images_per_batch=5"]
+    world = make_world(load_experiment(image_folder, settings))
+    batches = [world.batch("train", number) for number in (0, 1)]
+    assert [len(batch.objects) for batch in batches] == [5, 5]
+    assert not np.array_equal(*(batch.objects for batch in batches))

@@ -12,11 +12,8 @@ from ecsuite.runtime.errors import ConfigError, ReadingQuestion
 
 ROWS = [("shape", "color", "size"), *product(("star", "ring", "box"), ("red", "blue"), (1, 2))]
 SMALL = (
-    "training.num_examples=64",
-    "training.num_epochs=1",
-    "training.batch_size=32",
-    "evaluation.num_valid=32",
-)
+    "training.num_examples=64", "training.num_epochs=1", "training.batch_size=32", "evaluation.num_valid=32",
+)  # fmt: skip
 
 
 def write(path, rows=ROWS, delimiter=","):
@@ -45,8 +42,8 @@ def test_objects_that_are_one_text(tmp_path, write_one):
         ("a.csv", "a\n1\n1\n", "expected a column with different values"),
         (
             "a.csv",
-            "a\n" + "".join(f"x{number}\n" for number in range(1001)),
-            'a.csv: column "a": expected at most 1000 different values, got 1001',
+            "a\n" + "\n".join(map(hex, range(1001))),
+            'column "a": expected at most 1000 different values, got',
         ),
         ("a.xlsx", "a\n1\n2\n", r"expected a table that ends in .csv, .tsv, .json, .parquet or .npz"),
         ("a.json", "[1, 2]", "expected a list of objects with named values"),
@@ -129,12 +126,6 @@ def test_equal_numbers_are_no_feature(tmp_path):
         read_objects(str(file), "features")
 
 
-def test_bins_of_large_numbers_have_names_of_their_own(tmp_path):
-    rows = [("mass", "color"), *((1_700_000_000 + number, number % 3) for number in range(60))]
-    names = read_objects(str(write(tmp_path / "a.csv", rows))).names[0]
-    assert len(set(names)) == 5 and names[1] == "mass=1.70000001e+09..1.70000002e+09", names
-
-
 def test_few_objects_are_explained(tmp_path):
     rows = [("name", "size"), *((f"o{number}", number % 3) for number in range(20))]
     file = write(tmp_path / "a.csv", rows)
@@ -146,12 +137,26 @@ def test_few_objects_are_explained(tmp_path):
 
 
 def test_names_that_a_corpus_would_refuse_are_refused_before_training(tmp_path):
-    rows = [("a", "a=b"), ("b=x", "x"), ("y", "z"), ("y", "x"), ("b=x", "z")]
-    setting = f"world.objects={write(tmp_path / 'a.csv', rows)}"
-    with pytest.raises(
-        ConfigError, match="names of values: expected different names, got 'a=b=x' at 0 and 2"
-    ):
-        make_world(load_experiment("objects", [setting, *SMALL]))
-    rows = [("a=b", "a=c"), ("x", "x"), ("y", "z"), ("y", "x"), ("x", "z")]
-    setting = f"world.objects={write(tmp_path / 'b.csv', rows)}"
-    assert make_world(load_experiment("objects", [setting, *SMALL])).names_of_attributes == ("a=b", "a=c")
+    def world_of(*rows):
+        setting = f"world.objects={write(tmp_path / 'a.csv', [*rows, ('y', 'z'), ('y', 'x')])}"
+        return make_world(load_experiment("objects", [setting, *SMALL]))
+
+    with pytest.raises(ConfigError, match="names of values: expected different names, got 'a=b=x' at 0"):
+        world_of(("a", "a=b"), ("b=x", "x"), ("b=x", "z"))
+    assert world_of(("a=b", "a=c"), ("x", "x"), ("x", "z")).names_of_attributes == ("a=b", "a=c")
+
+
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+def test_splits_of_a_table_are_told_as_those_of_all_games(tmp_path, order):
+    """What is also in training is not held out, whatever the order of rows; names of a table's own are kept."""
+    named = [(*row, "train" if row[2] == 1 else "dev") for row in ROWS[1:]]
+    rows = [(*ROWS[0], "split"), *[*named, ("star", "red", 2, "train")][order]]
+    file = write(tmp_path / "a.csv", rows)
+    world = make_world(load_experiment(str(file), SMALL))
+    values, split = world.objects.values_table, world.rules.columns["split"]
+    is_trained = (values[:, 2] == 0) | (values == [2, 1, 1]).all(1)
+    assert split.tolist() == np.where(is_trained, "train", "held_out").tolist() and is_trained.sum() == 7
+    assert world.rules.columns["split (kept)"].tolist().count("dev") == 5
+    world = make_world(load_experiment(str(file), [*SMALL, "world.held_out_value=color=red"]))
+    is_red = world.objects.values_table[:, 1] == 1
+    assert world.rules.columns["split"].tolist() == np.where(is_red, "held_out", "train").tolist()

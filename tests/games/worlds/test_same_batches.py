@@ -51,9 +51,8 @@ def digest(case):
             values = getattr(batch, name)
             made.update(name.encode())
             if values is not None:
-                made.update(
-                    f"{values.dtype} {values.shape}".encode() + np.ascontiguousarray(values).tobytes()
-                )
+                content = np.ascontiguousarray(values).tobytes()
+                made.update(f"{values.dtype} {values.shape}".encode() + content)
     return made.hexdigest()[:16]
 
 

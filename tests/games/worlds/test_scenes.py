@@ -1,4 +1,4 @@
-"""Pictures of SHAPE and ShapeWorld: they show what their labels say, and are pure functions of their place."""
+"""The renderer and its scenes: geometry, labels and colours of pictures, which are pure functions of their place."""
 
 import numpy as np
 import pytest
@@ -9,6 +9,11 @@ from sklearn.preprocessing import StandardScaler
 
 from ecsuite.games.worlds.objects import Product
 from ecsuite.games.worlds.rendering import (
+    CIRCLE,
+    ELLIPSE,
+    RECTANGLE,
+    SQUARE,
+    TRIANGLE,
     Scenes,
     render,
     render_table,
@@ -20,16 +25,15 @@ from ecsuite.games.worlds.rules import NUM_VALUES
 
 NUM_PICTURES = 1350
 LABELS = Product(NUM_VALUES).all_values()
+
 """All labels of SHAPE, (270, 4)."""
 
 
 def shape_images(*arguments):
-    """Pictures of SHAPE."""
     return render(*shape_scenes(*arguments))
 
 
 def shapeworld_images(*arguments):
-    """Pictures of ShapeWorld."""
     return render(*shapeworld_scenes(*arguments))
 
 
@@ -92,8 +96,56 @@ def test_shades_agree_with_the_standard_library():
 
 def test_a_table_has_what_is_out_of_the_picture_cut_off():
     rng = np.random.default_rng(0)
-    x, y, width = rng.uniform([[-5], [-5], [2]], [[70], [70], [200]], size=(3, 500))
-    colour, height, rotation = rng.random((500, 3)), rng.uniform(2, 60, 500), rng.uniform(-7, 7, 500)
-    scenes = Scenes(rng.integers(5, size=500), colour, x, y, width, height, rotation)
+    x, y, width = rng.uniform([[-5], [-5], [2]], [[70], [70], [200]], size=(3, 200))
+    colour, height, rotation = rng.random((200, 3)), rng.uniform(2, 60, 200), rng.uniform(-7, 7, 200)
+    scenes = Scenes(rng.integers(5, size=200), colour, x, y, width, height, rotation)
     difference = np.abs(render_table(torch.from_numpy(scenes.table())).numpy().astype(int) - render(*scenes))
     assert difference.max() <= 1 and (difference > 0).mean() < 1e-6
+
+
+AREAS = {
+    CIRCLE: lambda width, height: np.pi * width**2 / 4,
+    ELLIPSE: lambda width, height: np.pi * width * height / 4,
+    SQUARE: lambda width, height: width**2,
+    RECTANGLE: lambda width, height: width * height,
+    TRIANGLE: lambda width, height: np.sqrt(3) / 4 * width**2,
+}
+
+
+def draw(shape, *, x, y, width=12.0, height=7.0, rotation=0.0):
+    """A white object for each entry of the longest argument."""
+    shape, *places = np.broadcast_arrays(*map(np.atleast_1d, (shape, x, y, width, height, rotation)))
+    return render(shape.astype(np.int64), np.ones((len(shape), 3)), *(each.astype(float) for each in places))
+
+
+@pytest.mark.parametrize("shape", AREAS)
+def test_area_and_centre_are_those_of_geometry(shape):
+    rng = np.random.default_rng(0)
+    bounds = [[20], [20], [8], [5], [-7]], [[44], [44], [17], [12], [7]]
+    x, y, width, height, turn = rng.uniform(*bounds, (5, 300))
+    pictures = draw(shape, x=x, y=y, width=width, height=height, rotation=turn)
+    assert pictures[..., 0].sum((1, 2)) / 255 == pytest.approx(AREAS[shape](width, height), rel=0.03)
+    assert centres(pictures) == pytest.approx(np.stack([x, y], axis=1), abs=0.1)
+
+
+def test_squares_on_the_grid_and_half_covered_pixels():
+    expected = np.zeros((64, 64, 3), dtype=np.uint8)
+    expected[19:23, 8:12] = 255
+    assert (draw(SQUARE, x=9.5, y=20.5, width=4.0)[0] == expected).all()
+    picture = draw(RECTANGLE, x=10.0, y=20.0, width=4.0, height=2.0)[0, :, :, 0]
+    assert picture[20, 7:14].tolist() == [0, 128, 255, 255, 255, 128, 0]
+    assert picture[18:23, 10].tolist() == [0, 128, 255, 128, 0] and picture[19, 8] == 64
+
+
+def test_pictures_of_a_seed_never_change():
+    """Saved runs depend on these very pictures; other machines may round otherwise."""
+    labels, indices = LABELS[[0, 100, 269]], np.array([0, 1, 8191])
+    sums = shape_images(1, "train", indices, labels).sum((1, 2, 3))
+    assert sums == pytest.approx([23357, 27465, 22944], abs=3)
+    sums = shapeworld_images(1, "train", indices, labels[:, 1], labels[:, 0]).sum((1, 2, 3))
+    assert sums == pytest.approx([8114, 8078, 12135], abs=3)
+
+
+def test_cells_are_told_apart_by_centre(shape_world):
+    labels, pictures = shape_world
+    assert ((centres(pictures) + 0.5) // (64 / 3) == labels[:, 2:]).all()

@@ -1,12 +1,67 @@
-"""ShapeWorld: labels agree with truth tables, draws have the stated distributions, variants share what they should."""
+"""ShapeWorld: its 312 formulas and their examples, labels that agree with truth tables, what variants share."""
+
+from collections import Counter
 
 import numpy as np
 import pytest
 
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.worlds import shapeworld
-from ecsuite.games.worlds.shapeworld import ShapeWorld, all_formulas
+from ecsuite.games.worlds.rendering import COLORS, SHAPES
+from ecsuite.games.worlds.shapeworld import (
+    KINDS,
+    NUM_WORLDS,
+    ShapeWorld,
+    all_formulas,
+    split_formulas,
+)
 from ecsuite.games.worlds.world import make_world
+
+COUNTS = {
+    "color": 12, "shape": 10, "color and color": 15, "color and shape": 120, "shape and shape": 10,
+    "color or color": 15, "color or shape": 120, "shape or shape": 10,
+}  # fmt: skip
+
+
+def test_counts_of_mu_and_goodman_and_splits_that_share_no_formula():
+    formulas = all_formulas()
+    assert Counter(formula.kind for formula in formulas) == COUNTS and tuple(COUNTS) == KINDS
+    assert len({formula.truth.tobytes() for formula in formulas}) == 312 and NUM_WORLDS == 30
+    splits = split_formulas(1).members
+    parts = [splits["train"], splits["valid"], splits["test"]]
+    assert [len(part) for part in parts] == [250, 31, 31] and (splits["seen"] == splits["train"]).all()
+    assert sorted(np.concatenate(parts).tolist()) == list(range(312))
+    assert all({formulas[place].kind for place in part} == set(KINDS) for part in parts)
+    assert [sum(formulas[place].is_reference for place in part) for part in parts] == [24, 3, 3]
+
+
+def test_truth_and_weights_agree_with_python_on_every_world():
+    """The text, read as a Python expression, is an independent definition of what it means."""
+    for formula in all_formulas():
+        for place in range(NUM_WORLDS):
+            names = {name: name in (COLORS[place // 5], SHAPES[place % 5]) for name in (*COLORS, *SHAPES)}
+            assert eval(formula.text, {}, names) == formula.truth[place], (formula.text, place)
+        positive, negative = formula.positive_weights(), formula.negative_weights()
+        assert ((positive > 0) == formula.truth).all() and ((negative > 0) == ~formula.truth).all()
+        assert positive.sum() == pytest.approx(1) and negative.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_positive", "expected"),
+    [
+        ("red or circle", True, {(True, False): 1 / 3, (False, True): 1 / 3, (True, True): 1 / 3}),
+        ("red and circle", False, {(True, False): 1 / 3, (False, True): 1 / 3, (False, False): 1 / 3}),
+        ("not red", True, {(False, True): 1 / 5, (False, False): 4 / 5}),
+    ],
+)
+def test_examples_balance_what_a_formula_joins(text, is_positive, expected):
+    """Weights by whether a world is red and whether it is a circle."""
+    formula, sums = next(each for each in all_formulas() if each.text == text), Counter()
+    weights = formula.positive_weights() if is_positive else formula.negative_weights()
+    for place, weight in enumerate(weights):
+        sums[COLORS[place // 5] == "red", SHAPES[place % 5] == "circle"] += weight
+    assert {key: value for key, value in sums.items() if value} == pytest.approx(expected)
+
 
 VARIANTS = ("reference", "set_reference", "concept")
 NAMES = {"reference": "ref", "set_reference": "setref", "concept": "concept"}
@@ -16,11 +71,11 @@ TRUTH = np.stack([formula.truth for formula in all_formulas()])
 @pytest.fixture
 def drawn(monkeypatch):
     """Instead of pictures, what they would show: rows (index, colour, shape)."""
-    monkeypatch.setattr(
-        shapeworld,
-        "shapeworld_scenes",
-        lambda seed, split, indices, colours, shapes: np.stack([indices, colours, shapes], axis=1),
-    )
+
+    def stacked(seed, split, indices, colours, shapes):
+        return np.stack([indices, colours, shapes], axis=1)
+
+    monkeypatch.setattr(shapeworld, "shapeworld_scenes", stacked)
     monkeypatch.setattr(ShapeWorld, "objects_of", lambda world, scenes: scenes)
 
 

@@ -5,6 +5,8 @@ import re
 import pytest
 
 from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.plays.evaluation import record_corpus
+from ecsuite.games.plays.population import make_population
 from ecsuite.games.worlds.text_files import read_examples
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
@@ -20,18 +22,14 @@ FAULTS = {
     "discrimination": {
         "1 x . 0 0 . 1": "expected integers and dots, got '1 x . 0 0 . 1'",
         "1 1.5 . 0 0 . 1": "expected objects with the same number of values, got '1 1.5 . 0 0 . 1'",
-        "1 1_0 . 0 0 . 1": "expected integers and dots, got '1 1_0 . 0 0 . 1'",
         "": "expected objects separated by dots, then the target's index, got ''",
         "1 0 . 0": "expected objects separated by dots, then the target's index, got '1 0 . 0'",
         "1 0 . 0 0 . 2": "expected a target from 0 to 1, got 2",
-        "1 0 . 0 0 . -1": "expected a target from 0 to 1, got -1",
         "1 0 . 0 0 0 . 1": "expected objects with the same number of values, got '1 0 . 0 0 0 . 1'",
         " . . 1": "expected objects with the same number of values, got ' . . 1'",
         "1 0 . 0 4 . 1": "expected values from 0 to 3 (world.num_values=4), got 4",
-        "1 0 . 0 -1 . 1": "expected values from 0 to 3 (world.num_values=4), got -1",
         "1 0 . 0 0 . ": "expected objects separated by dots, then the target's index, got '1 0 . 0 0 . '",
         "1 0 . 0 0 . 1 1": "expected objects separated by dots, then the target's index, got '1 0 . 0 0 . 1 1'",
-        "1 0 . 0 0 . 0 2": "expected a target from 0 to 1, got 2",
         "1 0 . 0 0 . 0 1": "expected 1 targets as before, got '1 0 . 0 0 . 0 1'",
         "1 0 0 . 0 0 0 . 1": "expected 2 objects of 2 values as before, got '1 0 0 . 0 0 0 . 1'",
         "1 0 . 0 0 . 3 3 . 1": "expected 2 objects of 2 values as before, got '1 0 . 0 0 . 3 3 . 1'",
@@ -80,7 +78,24 @@ def test_lines_with_several_targets_are_rounds_of_the_concept_task(tmp_path):
         make_world(load(file))
 
 
-def examples(world, split, indices):
-    """The values of the candidates of rounds, and the places of their targets."""
-    numbers, places = world.candidates(split, 0, indices)
-    return world.objects.values(numbers), places
+@pytest.mark.parametrize(
+    ("text", "task", "candidates", "targets"),
+    [
+        ("1 0 . 1 2 . 1\n3 3 . 0 0 . 0", "discrimination", [[[1, 0], [1, 2]], [[3, 3], [0, 0]]], [[1], [0]]),
+        ("1 0 . 1 2 . 3 3 . 1 0\r\n", "concept", [[[1, 0], [1, 2], [3, 3]]], [[1, 0]]),
+        ("2 1 0 2 1\r\n0 0 0 0 3\n", "reconstruction", [[[2, 1, 0, 2, 1]], [[0, 0, 0, 0, 3]]], [[0], [0]]),
+    ],
+)
+def test_rounds_of_each_format(tmp_path, text, task, candidates, targets):
+    objects, chosen = read(tmp_path, text, task)
+    assert (objects.tolist(), chosen.tolist()) == (candidates, targets)
+
+
+def test_a_target_that_the_training_file_does_not_have(tmp_path):
+    (tmp_path / "train.txt").write_text("0 1\n2 3\n")
+    (tmp_path / "valid.txt").write_text("2 3\n3 3\n")
+    files = {f"world.{split}_data": str(tmp_path / f"{split}.txt") for split in ("train", "valid")}
+    experiment = load_experiment("disc_tiny", ["task=reconstruction"], files)
+    corpus = record_corpus(make_population(experiment, make_world(experiment)), experiment)
+    assert corpus.meanings.tolist() == [[2, 3], [3, 3], [0, 1]]
+    assert corpus.columns["split"].tolist() == ["train", "held_out", "train"]
