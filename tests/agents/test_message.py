@@ -26,8 +26,7 @@ def make(kind="gumbel", **settings):
     settings = {"kind": kind, "max_len": 3, **symbols, **settings}
     sampled = ["evaluation.mode=sample"] if kind in OF_SYMBOLS else []
     experiment = load_experiment(
-        "disc_tiny",
-        [*(f"channel.{key}={value}" for key, value in settings.items()), *sampled],
+        "disc_tiny", [*(f"channel.{key}={value}" for key, value in settings.items()), *sampled]
     )
     torch.manual_seed(0)
     world = make_world(experiment)
@@ -43,13 +42,11 @@ def generate_message(mode, batch=16, **settings):
 def check_discrete(message, *, vocab_size, max_len, fixed):
     """Check all conventions for messages of ids."""
     num_steps, batch = message.symbols.shape
-    assert message.ends is None
-    assert num_steps <= max_len + (not fixed)
+    assert message.ends is None and num_steps <= max_len + (not fixed)
     for symbols, length in zip(message.symbols.t().tolist(), message.length.tolist(), strict=True):
         assert length == int(length)
         head, tail = symbols[: int(length)], symbols[int(length) :]
-        assert set(tail) <= {PAD}
-        assert all(1 <= symbol <= vocab_size for symbol in head[:-1])
+        assert set(tail) <= {PAD} and all(1 <= symbol <= vocab_size for symbol in head[:-1])
         if fixed:
             assert len(head) == max_len and 1 <= head[-1] <= vocab_size
         else:

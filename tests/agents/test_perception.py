@@ -5,10 +5,7 @@ import torch
 from torch import nn
 
 from ecsuite.agents.options import PerceptionOptions
-from ecsuite.agents.perception import (
-    make_object_perception,
-    outlines,
-)
+from ecsuite.agents.perception import RecurrentPerception, make_object_perception, outlines
 from ecsuite.agents.registry import PERCEPTIONS
 from ecsuite.parts.registry import option_types, read_part
 from ecsuite.runtime.errors import ConfigError
@@ -42,8 +39,7 @@ def images(number, seed=1):
 def test_width_of_vectors(name):
     shape = IMAGES if name in OF_IMAGES else (7,)
     perception, size = make(name, shape)
-    assert perception(torch.rand(4, *shape)).shape == (4, size)
-    assert size == WIDTHS.get(name, 12)
+    assert perception(torch.rand(4, *shape)).shape == (4, size) and size == WIDTHS.get(name, 12)
 
 
 def test_tanh_is_as_wide_as_the_receivers_states_unless_it_has_a_size():
@@ -63,11 +59,8 @@ def test_conv4_is_four_blocks_of_plain_layers():
     blocks, channels = [], 3
     for _ in range(4):
         blocks += [
-            nn.Conv2d(channels, 64, 3, padding=1, bias=False),
-            nn.BatchNorm2d(64),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-        ]
+            nn.Conv2d(channels, 64, 3, padding=1, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(2),
+        ]  # fmt: skip
         channels = 64
     plain = nn.Sequential(*blocks)
     for place in range(4):
@@ -182,3 +175,29 @@ def test_a_batch_of_one_image_is_trained_on(name):
     perception(images(1)).sum().backward()
     assert all(parameter.grad.isfinite().all() for parameter in perception.parameters())
     assert perception.train()(images(1)).shape == (1, size)
+
+
+LAYERS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+
+
+@pytest.mark.parametrize("cell", LAYERS)
+def test_the_vector_is_the_last_state_of_the_pieces_that_are_read(cell):
+    torch.manual_seed(0)
+    perception = RecurrentPerception(
+        RecurrentPerception.Options(cell=cell, size=5, width=3), object_shape=(12,)
+    )
+    theirs = LAYERS[cell](3, 5, batch_first=True)
+    ours = perception.cell
+    for name, layer in (("ih", ours.input_map), ("hh", ours.hidden_map)):
+        theirs.load_state_dict(
+            {**theirs.state_dict(), f"weight_{name}_l0": layer.weight, f"bias_{name}_l0": layer.bias}
+        )
+    objects = torch.randn(4, 4, 3)
+    lengths = [4, 2, 1, 3]
+    for row, length in enumerate(lengths):
+        objects[row, length:] = 0
+    expected = torch.stack(
+        [theirs(objects[row : row + 1, :length])[0][0, -1] for row, length in enumerate(lengths)]
+    )
+    torch.testing.assert_close(perception(objects.flatten(1)), expected)
+    assert perception.out_features == 5

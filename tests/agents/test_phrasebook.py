@@ -194,11 +194,8 @@ def test_participants_with_a_book_understand_each_other_in_symbols_of_the_play(t
     book = f"phrasebook,inventory={file}"
     play = "talk,agents=2,symbols=letters,names=[a,b,c,d,e,f,g,h],max_symbols=2,blocks=2,test=false"
     world = (
-        "world.num_attributes=2",
-        "world.num_values=4",
-        "training.batch_size=16",
-        "training.num_epochs=1",
-    )
+        "world.num_attributes=2", "world.num_values=4", "training.batch_size=16", "training.num_epochs=1",
+    )  # fmt: skip
     quiet = {"device": "cpu", "progress": lambda *_: None, "note": lambda _: None}
     for task in ("discrimination", "reconstruction"):
         settings = [f"play={play},task={task}", f"play.participant={book}", *world]

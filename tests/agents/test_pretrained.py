@@ -125,8 +125,7 @@ def test_weights_belong_to_a_run_by_their_content(weights, tmp_path):
         return RunContext.of(experiment, data=check_data(experiment))
 
     first, second = (context(experiment(place)) for place in (weights, copied))
-    assert list(first.data) == ["sender.perception.weights"]
-    assert first.identity() == second.identity()
+    assert list(first.data) == ["sender.perception.weights"] and first.identity() == second.identity()
     assert "weights" not in first.identity()["sender"]["perception"]
     (tmp_path / "config.yaml").write_text(as_yaml(second.to_tree()))
     state = {name: tensor + 1 for name, tensor in Tiny().state_dict().items()}

@@ -122,8 +122,7 @@ def test_equal_meanings_are_said_once_unless_they_learn_to_differ(share, counted
     meanings = torch.tensor([[0.0] * 5, [1.0] * 5, [0.0] * 5, [1.0] * 5], requires_grad=has_gradient)
     told = torch.tensor([[1, 0, 1, 0], [2, PAD, 2, PAD], [3, PAD, 3, PAD], [0, PAD, 0, PAD]])
     builder = GivenMessages(ReinforceChannel.Options(vocab_size=VOCAB_SIZE, max_len=3), told)
-    assert torch.equal(call_sender(sender, meanings, builder).symbols[:4], told)
-    assert counted == num_rows
+    assert torch.equal(call_sender(sender, meanings, builder).symbols[:4], told) and counted == num_rows
 
 
 def test_rows_that_differ_in_the_last_bit_are_different():

@@ -28,18 +28,11 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(7)
 
 
-def test_perm_moves_the_same_positions_in_all_messages() -> None:
+def test_perm_and_rot() -> None:
     order = rng().permutation(9)
     assert np.array_equal(permute(CONCAT, MEANINGS, GEOMETRY, rng()), CONCAT[:, order])
-
-
-def test_rot_is_the_running_sum() -> None:
     rotated = rotate(CONCAT, MEANINGS, GEOMETRY, rng())
-    assert np.array_equal(rotated, CONCAT.astype(int).cumsum(axis=1) % 4)
-    assert rotated.dtype == CONCAT.dtype
-
-
-def test_rot_does_not_overflow() -> None:
+    assert np.array_equal(rotated, CONCAT.astype(int).cumsum(axis=1) % 4) and rotated.dtype == CONCAT.dtype
     geometry = Geometry(num_attributes=1, num_values=1, word_length=1000, vocab_size=255)
     messages = np.full((1, 1000), 254, dtype=np.uint8)
     expected = -(np.arange(1000) + 1) % 255
@@ -100,7 +93,6 @@ def test_corruptions_do_not_modify_their_input_and_keep_its_shape(name: str) -> 
     options = {key: choices[0] for key, choices in OPTIONS.get(name, {}).items()}
     corrupted = corruption(CONCAT, MEANINGS, GEOMETRY, rng(), **options)
     assert np.array_equal(CONCAT, before)
-    assert corrupted.shape == CONCAT.shape and corrupted.dtype == CONCAT.dtype
-    assert corrupted.max() < 4
+    assert corrupted.shape == CONCAT.shape and corrupted.dtype == CONCAT.dtype and corrupted.max() < 4
     again = corruption(CONCAT, MEANINGS, GEOMETRY, rng(), **options)
     assert np.array_equal(corrupted, again)

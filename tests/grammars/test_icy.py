@@ -141,21 +141,14 @@ def test_unknown_names_name_the_choices(name: str, message: str) -> None:
 def test_a_corpus_has_meanings_and_concepts() -> None:
     made = language("shufdet", SMALL, 123)
     corpus = made.corpus()
-    assert corpus.eos is None
-    assert corpus.messages[7].tolist() == made.messages[7].tolist()
-    assert corpus.meanings is made.meanings
-    assert corpus.concepts is not None
+    assert corpus.eos is None and corpus.messages[7].tolist() == made.messages[7].tolist()
+    assert corpus.meanings is made.meanings and corpus.concepts is not None
     names = [corpus.concept_names[concept] for concept in corpus.concepts[7]]
     assert names == ["attribute0=0", "attribute1=1", "attribute2=2"]
     assert corpus.metadata == {
-        "grammar": "shufdet",
-        "signature": made.signature,
-        "seed": 123,
-        "num_attributes": 3,
-        "num_values": 5,
-        "word_length": 3,
-        "vocab_size": 4,
-    }
+        "grammar": "shufdet", "signature": made.signature, "seed": 123, "num_attributes": 3, "num_values": 5,
+        "word_length": 3, "vocab_size": 4,
+    }  # fmt: skip
 
 
 def test_majority_accuracy() -> None:

@@ -1,6 +1,7 @@
-"""`make_corpus`: defaults, options, errors, and a corpus folder that can be scored."""
+"""`make_corpus`: defaults, options, errors, users' own grammars, clauses; folders of corpora can be scored."""
 
 import inspect
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,12 @@ import numpy as np
 import pytest
 
 from ecsuite.formats import read_corpus, write_corpus
+from ecsuite.grammars.clauses import clause_variants, clauses
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 from ecsuite.grammars.making import make_corpus
 from ecsuite.grammars.registry import BASELINES, GRAMMARS
+from ecsuite.parts import own_code
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -31,14 +34,10 @@ def test_a_baseline_has_the_requested_number_of_symbols() -> None:
     corpus = make_corpus("Regular, runs=5,repeat_probability=0.2", num_symbols=500, vocab_size=50, seed=3)
     assert len(corpus.messages.values) == 500
     assert corpus.metadata == {
-        "grammar": "regular",
-        "num_types": 50,
-        "runs": 5,
-        "repeat_probability": 0.2,
-        "signature": "regular|num_types:50|runs:5|repeat_probability:0.2|symbols:500|seed:3|v:1",
-        "seed": 3,
+        "grammar": "regular", "num_types": 50, "runs": 5, "repeat_probability": 0.2,
+        "signature": "regular|num_types:50|runs:5|repeat_probability:0.2|symbols:500|seed:3|v:1", "seed": 3,
         "vocab_size": 50,
-    }
+    }  # fmt: skip
     assert len(make_corpus("uniform_noise").messages.values) == 1_000_000
 
 
@@ -62,8 +61,7 @@ def test_written_corpora_can_be_read(name: str, tmp_path: Path) -> None:
     corpus = make_corpus(name, seed=1, **settings)
     write_corpus(corpus, tmp_path / "out")
     found = read_corpus(tmp_path / "out")
-    assert np.array_equal(found.messages.values, corpus.messages.values)
-    assert found.eos is None
+    assert np.array_equal(found.messages.values, corpus.messages.values) and found.eos is None
     assert found.metadata["signature"] == corpus.metadata["signature"]
     assert found.metadata["vocab_size"] == corpus.metadata["vocab_size"]
     if name not in BASELINES:
@@ -118,3 +116,92 @@ def test_invalid_requests_name_the_remedy(name: str, settings: dict[str, Any], m
     with pytest.raises(ConfigError) as error:
         make_corpus(name, **settings)
     assert str(error.value).startswith(message) and len(str(error.value)) < 300
+
+
+COUNTING = "def counting(meanings):\n    return [[1 + value for value in meaning] for meaning in meanings]\n"
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(own_code, "_trusted", set())
+
+    def own(code, name="counting"):
+        (tmp_path / "own.py").write_text(code)
+        own_code.trust([f"./own.py:{name}"])
+        return make_corpus(f"./own.py:{name}", num_attributes=2, num_values=3)
+
+    return own
+
+
+def test_every_meaning_has_its_message(own):
+    corpus = own(COUNTING)
+    assert [row.tolist() for row in corpus.messages] == [[1 + a, 1 + b] for a in range(3) for b in range(3)]
+    assert (
+        corpus.metadata["signature"]
+        == f"counting|2x3|w4|V4|seed:0|code:{own_code.checksum('own.py')[:12]}|v:1"
+    )
+
+
+def test_messages_of_several_lengths_and_random_draws(own):
+    code = "def f(meanings, rng, geometry):\n    return [[1] * int(rng.integers(1, 4)) for _ in meanings]\n"
+    first, second = own(code, "f"), own(code, "f")
+    assert first.messages.lengths.tolist() == second.messages.lengths.tolist()
+    assert len(set(first.messages.lengths.tolist())) > 1
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("def counting(meanings): return [[1]]\n", "expected 9 messages, got 1"),
+        ("def counting(meanings): return 5\n", "expected 9 messages, got 0"),
+        ("def counting(meanings): return [[0]] * 9\n", "expected symbols of at least 1; 0 is EOS"),
+        ("def counting(meanings): return [['a']] * 9\n", "message 0: expected a list of integers from 0"),
+    ],
+)
+def test_mistakes(own, code, message):
+    with pytest.raises(ConfigError, match=f"^./own.py:1: counting: {message}"):
+        own(code)
+
+
+def test_what_nobody_named_is_not_imported(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other.py").write_text("raise SystemExit\n")
+    with pytest.raises(own_code.UntrustedError):
+        make_corpus("./other.py:f")
+
+
+def test_orders_and_markers_have_their_shares() -> None:
+    corpus = clauses("clauses,sov=3,osv=1,marker=0.25", 0, entities=5, actions=4)
+    events = np.asarray(corpus.meanings)
+    assert len(events) == 80 and (events[:, 0] != events[:, 1]).all()
+    found: Counter[str] = Counter()
+    for (agent, patient, action), row in zip(events.tolist(), range(80), strict=True):
+        words = {agent + 1: "s", patient + 1: "o", action + 6: "v", 10: "m"}
+        found["".join(words[symbol] for symbol in corpus.messages[row].tolist())] += 1
+    assert found["sov"] + found["somv"] == 60 and found["osv"] + found["omsv"] == 20
+    assert found["somv"] + found["omsv"] == 20
+
+
+def test_words_are_the_same_in_all_languages() -> None:
+    free, fixed = clauses("clauses,sov=1,osv=1", 3), clauses("clauses", 0)
+    assert len(fixed.messages) == 720
+    sets = [
+        sorted(map(sorted, (each.messages[row].tolist() for row in range(720)))) for each in (free, fixed)
+    ]
+    assert sets[0] == sets[1]
+
+
+def test_variants_are_all_clauses_with_their_weights() -> None:
+    corpus = clause_variants("clauses,sov=1,osv=1,marker=0.2,agent_marker=1", 0, entities=2, actions=1)
+    rows = [corpus.messages[row].tolist() for row in range(0, 8, 2)]
+    assert rows == [[1, 5, 2, 3], [1, 5, 2, 4, 3], [2, 1, 5, 3], [2, 4, 1, 5, 3]]
+    assert np.allclose(corpus.columns["weight"][::2], [0.4, 0.1, 0.4, 0.1])
+
+
+def test_corruptions_keep_the_lengths_of_clauses() -> None:
+    plain, shuffled = clauses("clauses,marker=0.5", 0), clauses("clauses,marker=0.5+shuf", 0)
+    assert plain.messages.lengths.tolist() == shuffled.messages.lengths.tolist()
+    assert sorted(plain.messages[5].tolist()) == sorted(shuffled.messages[5].tolist())
+    assert plain.messages.values.tolist() != shuffled.messages.values.tolist()
+    assert clauses("clauses+rot", 0).messages[0].tolist() == [1, 2, 12]

@@ -1,4 +1,4 @@
-"""Words differ where required, meanings are in order, and random streams are independent."""
+"""Sizes follow from the geometry, words differ where required, meanings are in order, random streams independent."""
 
 import numpy as np
 import pytest
@@ -30,8 +30,7 @@ def test_all_words_differ_where_there_are_enough() -> None:
     geometry = Geometry()
     assert has_distinct_words(geometry)
     words = draw_words(geometry, stream(123, "words"))
-    assert words.shape == (5, 10, 4) and words.dtype == np.uint8
-    assert num_distinct(words) == 50
+    assert words.shape == (5, 10, 4) and words.dtype == np.uint8 and num_distinct(words) == 50
     assert set(np.unique(words)) == {0, 1, 2, 3}
 
 
@@ -103,7 +102,31 @@ def test_streams_depend_on_seed_and_purpose() -> None:
     draws = {
         tuple(stream(seed, purpose).random(3)) for seed in (0, 1, 2**70) for purpose in ("words", "perm1")
     }
-    assert len(draws) == 6
-    assert stream(1, "words").random() == stream(1, "words").random()
+    assert len(draws) == 6 and stream(1, "words").random() == stream(1, "words").random()
     with pytest.raises(ConfigError, match="--seed: expected at least 0, got -1"):
         stream(-1, "words")
+
+
+def test_the_default_is_the_papers() -> None:
+    geometry = Geometry()
+    assert (geometry.message_length, geometry.num_meanings) == (20, 100_000) and str(geometry) == "5x10|w4|V4"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"num_values": 0}, "--num-values: expected 1 to 1,073,741,824, got 0"),
+        ({"word_length": -1}, "--word-length: expected 1 to 10,000, got -1"),
+        ({"num_attributes": 10**9}, "--num-attributes: expected 1 to 30, got 1,000,000,000"),
+        ({"vocab_size": 2**31}, "--vocab-size: expected 1 to 2,147,483,647, got 2,147,483,648"),
+        (
+            {"num_attributes": 10},
+            "10^10 meanings in messages of 40 symbols do not fit in memory (at most 1,073,741,824 symbols "
+            "in total): lower --num-attributes or --num-values",
+        ),
+    ],
+)
+def test_invalid_sizes_are_rejected(changes: dict[str, int], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        Geometry(**changes)
+    assert str(error.value) == message

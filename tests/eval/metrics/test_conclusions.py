@@ -30,8 +30,7 @@ def word(*scores, num_messages=500):
 
 
 def test_words():
-    assert word(score()) == "above chance"
-    assert word(score(-0.5)) == "below chance"
+    assert word(score()) == "above chance" and word(score(-0.5)) == "below chance"
     assert word(score(0.15)) == "as by chance"
     assert word(score(0.15), num_messages=16) == "can't tell: 16 messages"
     assert word(score(), num_messages=16) == "above chance"
@@ -65,7 +64,7 @@ def test_scores_of_agents_do_not_depend_on_the_size_of_the_corpus(num_messages):
     assert word(of_agents(1.0, 0.0), num_messages=num_messages) == "above chance"
 
 
-def test_morphemes_have_a_test_of_their_own():
+def test_words_of_scores_of_agents_and_of_morphemes():
     def none(p_value):
         return Chance(kind="theory", level=0.0, p_of_theory=p_value)
 
@@ -75,23 +74,17 @@ def test_morphemes_have_a_test_of_their_own():
     assert word(of_agents(0.5, 0.1, "morphemes", level=0.0)) == "above chance"  # of several speakers
 
 
-def test_an_interval_that_contains_the_chance_level_is_no_difference():
-    """As of two speakers whose languages are far apart: the mean of others may be as by chance."""
+def test_what_is_no_difference():
+    # As of two speakers whose languages are far apart: the mean of others may be as by chance.
     assert word(score(0.5, ci95=(0.05, 0.95))) == "can't tell: wide interval"
     assert word(score(0.5, ci95=(0.15, 0.85))) == "above chance"
     compared = chance(compared=0.3)  # 0.2 above chance, so chance is 0.3 in the units of the score
     assert word(score(0.5, ci95=(0.25, 0.75), chance=compared)) == "can't tell: wide interval"
-
-
-def test_a_score_in_the_range_of_shuffles_is_no_difference():
-    """Three of a hundred reach it, all on one side: p is 0.04, and more than a fortieth of the draws are as high."""
+    # Three of a hundred reach it, all on one side: p is 0.04, and more than a fortieth of the draws are as high.
     skewed = Chance.from_permutations([1.0] * 3 + [-0.2, -0.1, 0.0, 0.1] * 24 + [0.0], seed=0, bounds=(-1, 1))
     assert skewed.p_value(1.0) == (4 / 101, "ranks") and skewed.high == 1.0
     assert word(score(1.0, chance=skewed)) == "can't tell: in the range of shuffles"
-
-
-def test_shuffles_without_a_score():
-    """Three of a hundred have one: these say nothing of the others."""
+    # Three of a hundred have one: these say nothing of the others.
     known = Chance.from_permutations([*[np.nan] * 97, 0.1, 0.11, 0.12], seed=0, bounds=(-1, 1))
     assert word(score(-0.6, "zla_messages", chance=known)) == "can't tell: 3 of 100 shuffles"
 
@@ -99,16 +92,14 @@ def test_shuffles_without_a_score():
 def test_all_scores_of_a_table_are_corrected_together():
     """A score that is above chance alone, at p = .02, is not among ten others."""
     single = score(0.22)
-    assert p_value(single) == pytest.approx(2 / 101, abs=2e-3)
-    assert word(single) == "above chance"
+    assert p_value(single) == pytest.approx(2 / 101, abs=2e-3) and word(single) == "above chance"
     assert word(single, *[score(0.1) for _ in range(10)]) == "as by chance"
 
 
 def test_every_score_has_a_question_and_a_direction_is_known():
     corpus = corpus_of(grid(4, 4).tolist() * 3, grid(4, 4).tolist() * 3)
     found = {each.name: name for name in metric_names(None) for each in find_metric(name)(corpus, Options())}
-    assert found.items() <= METRIC_OF.items()
-    assert set(found.values()) == set(DEFAULT_METRICS)
+    assert found.items() <= METRIC_OF.items() and set(found.values()) == set(DEFAULT_METRICS)
     assert {traits_of(name).question for name in METRIC_OF} == set(QUESTIONS)
 
 
@@ -135,12 +126,9 @@ ANCHORS = {"text": 4.9, "nothing": 5.1, "noise": 5.2}
 def test_where_a_score_of_xferbench_lies(value, passes, expected):
     """Uniform noise of 12,500 symbols was better than French text."""
     found = Score(
-        name="xferbench",
-        value=value,
-        about="transfer",
-        signature=f"xferbench|passes:{passes}|v:1",
+        name="xferbench", value=value, about="transfer", signature=f"xferbench|passes:{passes}|v:1",
         details={"reference": ANCHORS},
-    )
+    )  # fmt: skip
     assert place_of(found) == word(found) == expected
     [conclusion] = conclusions([found], 500)
     assert conclusion.to_json() == {
@@ -150,23 +138,17 @@ def test_where_a_score_of_xferbench_lies(value, passes, expected):
 
 
 def test_a_score_is_adjusted_for_chance():
-    """(value - chance) / (best - chance), towards 1 for topsim and towards 0 for residual entropy."""
+    # (value - chance) / (best - chance), towards 1 for topsim and towards 0 for residual entropy.
     high = Score(
-        name="topsim",
-        value=0.6,
-        about="",
-        signature="",
+        name="topsim", value=0.6, about="", signature="",
         chance=Chance.from_permutations([0.1, 0.3], seed=0, bounds=(-1, 1)),
-    )
+    )  # fmt: skip
     low = replace(
         high, name="residual_entropy", chance=Chance.from_permutations([0.7, 0.9], seed=0, bounds=(0, 1))
     )
     worse = replace(low, value=0.9)
     values = [each.adjusted for each in conclusions([high, low, worse], 500)]
     assert values == pytest.approx([0.5, 0.25, -0.125])
-
-
-def test_what_has_no_best_value_is_not_adjusted():
     chance = Chance.from_permutations([1.0, 1.0], seed=0, bounds=(-1, 1))
     at_best = Score(name="topsim", value=1.0, about="", signature="", chance=chance)
     plain = [

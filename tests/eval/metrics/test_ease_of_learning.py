@@ -43,12 +43,10 @@ def values(corpus):
 def test_words_of_values_are_easier_than_random_messages(few):
     receiver, sender = ease_of_learning(corpus_of("concat", num_attributes=3), Options())
     hol = values(corpus_of("hol", num_attributes=3))
-    assert receiver.value > hol[0] + 0.05
-    assert sender.value > hol[1] + 0.05
+    assert receiver.value > hol[0] + 0.05 and sender.value > hol[1] + 0.05
     for score in (receiver, sender):
         assert score.details["anchors"]["concat"] > score.details["anchors"]["hol"]
-        assert score.value > score.chance.level
-        assert 0 <= score.value <= 1
+        assert score.value > score.chance.level and 0 <= score.value <= 1
         assert len(score.chance.draws) == len(score.details["by_seed"]) == 2
         assert score.ci95 is None  # one over seeds would be taken for one over corpora
         assert len(score.details["curves"]["corpus"]) == len(score.details["updates"]) == 4
@@ -67,8 +65,7 @@ def test_chance_is_paired_by_seed(few, monkeypatch):
 
     monkeypatch.setattr(fresh_agents, "learning_curves", curves)
     score, _ = ease_of_learning(corpus_of("concat"), Options())
-    assert score.value == pytest.approx(0.6)
-    assert score.chance.draws == pytest.approx((0.6 - 0.1, 0.6 - 0.08))
+    assert score.value == pytest.approx(0.6) and score.chance.draws == pytest.approx((0.6 - 0.1, 0.6 - 0.08))
 
 
 def test_neither_names_of_symbols_nor_the_order_of_messages_matter(fewer):
@@ -93,8 +90,7 @@ def test_neither_names_of_symbols_nor_the_order_of_messages_matter(fewer):
 )
 def test_it_is_undefined_with_a_reason(messages, meanings, reason):
     for score in ease_of_learning(Corpus(messages, meanings=meanings), Options()):
-        assert score.value is None
-        assert reason in score.reason
+        assert score.value is None and reason in score.reason
 
 
 def test_messages_of_different_lengths_are_learnt(fewer):

@@ -39,7 +39,7 @@ def asked(own):
     return Metric(with_own, efficiency.traits)
 
 
-def test_known_places():
+def test_known_places(tmp_path):
     names = scores(ALL + 1, ALL)
     assert names["complexity"].value == pytest.approx(np.log2(9))
     assert names["semantic_accuracy"].value == pytest.approx(np.log2(9), abs=0.01)
@@ -49,14 +49,26 @@ def test_known_places():
     assert half["complexity"].value == pytest.approx(np.log2(3))
     same = scores(np.ones((9, 1), int), ALL)
     assert same["complexity"].value == same["semantic_accuracy"].value == same["efficiency_loss"].value == 0
+    # Two that say the opposite tell nothing together.
+    meanings = np.tile([[0], [1]], (2, 1))
+    both = scores([[1], [2], [2], [1]], meanings, speaker=[0, 0, 1, 1])
+    assert both["complexity"].value == pytest.approx(0)
+    alone = scores([[1], [2]], meanings[:2])
+    assert alone["complexity"].value == pytest.approx(1)
+    table = tmp_path / "space.csv"
+    table.write_text("m,a,b,c\n0,1,0,0\n1,0,1,0\n2,0,0,1\n")
+    found = scores([[1], [2]], [["0"], ["1"]], EfficiencyOptions(space=str(table)))
+    assert found["complexity"].value == pytest.approx(2 / 3)
+    assert found["efficiency_loss"].details["meanings"] == [2, 3]
+    with pytest.raises(ConfigError, match=r"meaning 7 is not in space space\.csv"):
+        scores([[1]], [["7"]], EfficiencyOptions(space=str(table)))
 
 
 def test_words_for_what_is_alike_are_efficient_and_others_are_not():
     alike = EfficiencyOptions(scale=0.7)
     first = scores(ALL[:, :1] + 1, ALL, alike)["efficiency_loss"]
     mixed = scores(np.random.default_rng(0).permutation(np.repeat([[1], [2], [3]], 3, 0)), ALL, alike)
-    assert first.value < mixed["efficiency_loss"].value
-    assert first.chance.level > first.value
+    assert first.value < mixed["efficiency_loss"].value and first.chance.level > first.value
     assert first.chance.p_value(first.value)[0] < 0.05
 
 
@@ -68,15 +80,6 @@ def test_order_and_names_of_symbols_change_nothing():
     one, other = scores(messages, meanings), scores(4 - messages[order], meanings[order])
     for name, score in one.items():
         assert other[name].value == pytest.approx(score.value, abs=1e-9)
-
-
-def test_all_speakers_are_one_language():
-    """Two that say the opposite tell nothing together."""
-    meanings = np.tile([[0], [1]], (2, 1))
-    both = scores([[1], [2], [2], [1]], meanings, speaker=[0, 0, 1, 1])
-    assert both["complexity"].value == pytest.approx(0)
-    alone = scores([[1], [2]], meanings[:2])
-    assert alone["complexity"].value == pytest.approx(1)
 
 
 def test_intervals_hold_the_value_and_more_speakers_are_surer():
@@ -135,16 +138,6 @@ def test_what_has_no_place():
     assert tiny == 0
     with pytest.raises(ConfigError, match="World Color Survey"):
         scores([[1]], [[1]], EfficiencyOptions(space="colour"))
-
-
-def test_a_meaning_that_is_never_said_is_said_as_all_others(tmp_path):
-    table = tmp_path / "space.csv"
-    table.write_text("m,a,b,c\n0,1,0,0\n1,0,1,0\n2,0,0,1\n")
-    found = scores([[1], [2]], [["0"], ["1"]], EfficiencyOptions(space=str(table)))
-    assert found["complexity"].value == pytest.approx(2 / 3)
-    assert found["efficiency_loss"].details["meanings"] == [2, 3]
-    with pytest.raises(ConfigError, match=r"meaning 7 is not in space space\.csv"):
-        scores([[1]], [["7"]], EfficiencyOptions(space=str(table)))
 
 
 def test_a_run_is_asked_and_its_corpus_is_counted():

@@ -49,17 +49,21 @@ def test_two_meanings_that_are_confused(flip):
     assert first == pytest.approx(1 / (1 - 2 * flip) ** 2, rel=0.1)  # below it no word is worth having
 
 
-def test_meanings_that_are_erased_or_exact():
+def test_known_bounds_and_distances():
     found = compute_bound(space([[0.7, 0, 0.3], [0, 0.7, 0.3]]))
     assert found.accuracy == pytest.approx(0.7 * found.complexity, abs=1e-4)
     exact = compute_bound(space(np.eye(4), [0.4, 0.3, 0.2, 0.1]))
     assert exact.accuracy == pytest.approx(exact.complexity, abs=1e-9)
     assert exact.complexity[0] == pytest.approx(1.8464, abs=1e-4)
-
-
-def test_meanings_that_are_alike_need_no_word():
     found = compute_bound(space(np.full((4, 3), 1 / 3)))
     assert found.complexity.max() == pytest.approx(0, abs=1e-12)
+    toy = space(np.eye(4))
+    halves, names = np.repeat(np.eye(2), 2, axis=0), np.eye(4)
+    assert generalized_distance(toy, halves, halves[:, ::-1]) == pytest.approx(0)
+    assert generalized_distance(toy, halves, names) == pytest.approx(0.5)  # 1 bit of 2
+    assert generalized_distance(toy, halves, np.tile(np.eye(2), (2, 1))) == pytest.approx(1)
+    assert generalized_distance(toy, np.ones((4, 1)), np.ones((4, 1))) == 0
+    assert (complexity(toy, halves), accuracy(toy, halves)) == pytest.approx((1, 1))
 
 
 def test_no_language_is_below_the_bound_and_optimal_ones_are_on_it():
@@ -78,16 +82,6 @@ def test_no_language_is_below_the_bound_and_optimal_ones_are_on_it():
         assert 0 <= language.distance <= 1
 
 
-def test_distance_of_languages():
-    toy = space(np.eye(4))
-    halves, names = np.repeat(np.eye(2), 2, axis=0), np.eye(4)
-    assert generalized_distance(toy, halves, halves[:, ::-1]) == pytest.approx(0)
-    assert generalized_distance(toy, halves, names) == pytest.approx(0.5)  # 1 bit of 2
-    assert generalized_distance(toy, halves, np.tile(np.eye(2), (2, 1))) == pytest.approx(1)
-    assert generalized_distance(toy, np.ones((4, 1)), np.ones((4, 1))) == 0
-    assert (complexity(toy, halves), accuracy(toy, halves)) == pytest.approx((1, 1))
-
-
 def test_a_bound_is_kept_and_a_damaged_one_is_computed_anew(tmp_path, monkeypatch):
     monkeypatch.setenv("ECSUITE_DATA", str(tmp_path))
     toy = space([[0.9, 0.1], [0.2, 0.8]])
@@ -96,18 +90,14 @@ def test_a_bound_is_kept_and_a_damaged_one_is_computed_anew(tmp_path, monkeypatc
     assert np.array_equal(kept.complexity, first.complexity)
     [file] = (tmp_path / "bounds").iterdir()
     file.write_bytes(file.read_bytes()[:-1] + b"x")
-    assert kept_bound(toy.digest) is None
-    assert np.array_equal(bound_of(toy).complexity, first.complexity)
+    assert kept_bound(toy.digest) is None and np.array_equal(bound_of(toy).complexity, first.complexity)
 
 
-def test_rate_and_distortion_of_a_coin():
-    """R(D) = 1 - h(D) of equally likely meanings and a wrong guess that costs 1 (Cover and Thomas, theorem 10.3.1)."""
+def test_known_costs():
+    # R(D) = 1 - h(D) of equally likely meanings and a wrong guess that costs 1 (Cover and Thomas, theorem 10.3.1).
     curve = rate_distortion(np.array([0.5, 0.5]), 1 - np.eye(2))
     expected = [1 - entropy(min(each, 0.5)) for each in curve.distortions]
     assert curve.rates == pytest.approx(expected, abs=1e-4)
-
-
-def test_cost_of_a_language():
     need, wrong = np.array([0.5, 0.25, 0.25]), 1 - np.eye(3)
     assert communicative_cost(need, np.eye(3), wrong) == 0
     one_word = np.ones((3, 1))

@@ -17,7 +17,6 @@ from ecsuite.grammars.icy import language
 from ecsuite.runtime.ragged import Ragged
 
 MEANINGS = np.stack(np.meshgrid(range(5), range(5), indexing="ij"), axis=-1).reshape(-1, 2)
-
 MANY = np.stack(np.meshgrid(range(10), range(10), indexing="ij"), axis=-1).reshape(-1, 2)
 
 
@@ -44,43 +43,31 @@ def test_words_of_values_are_its_morphemes():
         for value, word in enumerate(attribute)
     }
     assert score.value == score.details["covered_symbols"] == 1
-    assert score.details["synonymy"] == score.details["polysemy"] == 0
-    assert score.details["form_length"] == 1.7
+    assert score.details["synonymy"] == score.details["polysemy"] == 0 and score.details["form_length"] == 1.7
     assert p_value(score) < 0.05
     assert score.details["segmented"][0]["message"] == "[0: attribute0=0] [8 9: attribute1=0]"
 
 
 def test_concat_has_a_morpheme_for_each_value_and_a_holistic_language_none():
     concat, holistic = (morphemes(corpus_of(name), Options())[0] for name in ("concat", "hol"))
-    assert concat.value == 1
-    assert concat.details["num_morphemes"] == 12
-    assert holistic.value == 0
-    assert p_value(holistic) == 1
-    assert holistic.details["inventory"] == []
+    assert concat.value == 1 and concat.details["num_morphemes"] == 12 and holistic.value == 0
+    assert p_value(holistic) == 1 and holistic.details["inventory"] == []
 
 
-def test_two_forms_of_a_meaning_are_synonyms():
+def test_known_inventories():
     score, pairs = found_in([[a + 10 * (b % 2), 30 + b] for a, b in MANY], MANY)
-    assert len(pairs) == 30
-    assert score.value == 1
-    assert 0.45 < score.details["synonymy"] <= 0.5
+    assert len(pairs) == 30 and score.value == 1 and 0.45 < score.details["synonymy"] <= 0.5
     assert score.details["polysemy"] == 0
-
-
-def test_a_form_of_two_attributes_is_polysemous():
     different = MANY[MANY[:, 0] != MANY[:, 1]]
     score, pairs = found_in(different.tolist(), different)
-    assert {form for form, _ in pairs} == {(value,) for value in range(10)}
-    assert len(pairs) == 20
+    assert {form for form, _ in pairs} == {(value,) for value in range(10)} and len(pairs) == 20
     assert score.details["polysemy"] == pytest.approx(1, abs=0.05)
-
-
-def test_a_meaning_of_two_values_is_found():
     names = {(a, b): 10 + a * 2 + b for a in range(2) for b in range(2)}
     meanings = np.stack(np.meshgrid(range(2), range(2), range(8), indexing="ij"), -1).reshape(-1, 3)
     _, pairs = found_in([[names[a, b], 30 + c] for a, b, c in meanings], meanings)
-    assert ((10,), ("attribute0=0", "attribute1=0")) in pairs
-    assert len(pairs) == 12
+    assert ((10,), ("attribute0=0", "attribute1=0")) in pairs and len(pairs) == 12
+    score, pairs = found_in([[1, 2], [3]], [[0, 1], [1, 1]])
+    assert score.value == 0 and not pairs
 
 
 def test_neither_names_of_symbols_nor_the_order_of_messages_matter():
@@ -132,15 +119,10 @@ def test_without_an_end_known_morphemes_are_found_and_random_messages_have_many(
     words = [[0], [1, 2], [3, 4, 5], [6, 6], [7]], [[8, 9], [10], [11, 12], [13], [14, 15]]
     messages = [words[0][a] + words[1][b] for a, b in MEANINGS]
     score, pairs = csar_of(messages, MEANINGS)
-    assert pairs == found_in(messages)[1]
-    assert score.value == 1
-    assert score.chance is None
+    assert pairs == found_in(messages)[1] and score.value == 1 and score.chance is None
     _, noise = csar_of(np.random.default_rng(1).integers(6, size=(25, 4)).tolist(), MEANINGS)
     assert len(noise) > 15
-
-
-def test_without_an_end_a_form_that_occurs_once_is_found():
-    """The last message alone has the form 9, and is about the value 2."""
+    # The last message alone has the form 9, and is about the value 2.
     messages, meanings = [[0], [1], [0], [1], [9]], [[0], [1], [0], [1], [2]]
     assert ((9,), ("attribute0=2",)) in csar_of(messages, meanings)[1]
     assert ((9,), ("attribute0=2",)) not in found_in(messages, meanings)[1]
@@ -192,14 +174,7 @@ def test_of_equal_weights_the_highest_at_first_comes_first():
 )
 def test_it_is_undefined_with_a_reason(metric, messages, meanings, reason):
     (score,) = metric(Corpus(messages, meanings=meanings), Options())
-    assert score.value is None
-    assert reason in score.reason
-
-
-def test_a_single_message_has_no_morphemes():
-    score, pairs = found_in([[1, 2], [3]], [[0, 1], [1, 1]])
-    assert score.value == 0
-    assert not pairs
+    assert score.value is None and reason in score.reason
 
 
 @pytest.mark.parametrize(("name", "number"), [("morphemes", 2000), ("csar", 50)])

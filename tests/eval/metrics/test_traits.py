@@ -1,5 +1,6 @@
-"""Traits of metrics: one place for what is known of a score before it is computed, for users' own, too."""
+"""Scores and their traits: what is known of a score before it is computed, for users' own, too; never NaN."""
 
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,18 +12,15 @@ import ecsuite
 from ecsuite.corpus import Corpus
 from ecsuite.eval.experiments.study import metrics_of
 from ecsuite.eval.metrics import METRIC_OF, METRICS, find_metric, metric_names, traits_of
-from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.metrics.score import Options, Score, Signature
 from ecsuite.eval.metrics.traits import Metric, Traits, metric
 from ecsuite.jobs.graph import Runner
 from ecsuite.testing.languages import language
 
 
-def test_the_registry_names_every_score_of_every_metric():
+def test_every_score_is_described_in_the_registry():
     named = {each.name: name for name in METRICS.parts for each in METRICS.load(name).traits}
     assert named == METRIC_OF
-
-
-def test_every_score_is_described():
     for name in METRIC_OF:
         traits = traits_of(name)
         assert traits.about and traits.version >= 1
@@ -30,6 +28,7 @@ def test_every_score_is_described():
             assert traits.high, f"{name}: what is a high value?"
     assert traits_of("has").title == "Harris's articulation scheme"
     assert traits_of("cbm").title == "concept best matching"
+    assert traits_of("mine,base=2") == Traits(name="mine,base=2")
 
 
 def test_traits_of_every_score_are_read_without_heavy_imports():
@@ -39,10 +38,6 @@ def test_traits_of_every_score_are_read_without_heavy_imports():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("[]\n", "")
-
-
-def test_a_name_that_is_none_of_ours_has_the_defaults():
-    assert traits_of("mine,base=2") == Traits(name="mine,base=2")
 
 
 @pytest.mark.parametrize("name", ["topsim", "posdis", "ami", "conflict_count", "has", "elcc", "tre7"])
@@ -86,7 +81,7 @@ def own(tmp_path):
     return lambda name, corpus=None: ecsuite.score(corpus or language(), f"{file}:{name}")
 
 
-def test_traits_of_a_function_of_one_s_own(own):
+def test_users_own_metrics_have_traits(own):
     card = own("total")
     (score,), (conclusion,) = card.scores, card.conclusions
     assert (score.name, score.value, score.about) == ("total", 128, "symbols of all messages")
@@ -95,15 +90,9 @@ def test_traits_of_a_function_of_one_s_own(own):
     first, second, third = own("several").scores
     assert [traits_of(each).question for each in (first, second, third)] == ["other", "concepts", "other"]
     assert traits_of(third).direction == traits_of(first).direction == "higher"
-
-
-def test_a_class_of_one_s_own_may_compare_speakers(own):
     corpus = Corpus([[1], [2], [3]], columns={"speaker": ["a", "b", "b"]})
     (score,) = own("Speakers", corpus).scores
     assert score.value == 2 and traits_of(score).question == "shared"
-
-
-def test_a_plain_function_has_the_defaults(own):
     (score,) = own("plain").scores
     assert (score.about, score.signature.partition("|code:")[0]) == ("how many there are", "plain")
     assert (traits_of(score).question, traits_of(score).direction) == ("other", None)
@@ -138,3 +127,34 @@ def test_a_metric_reports_progress_to_the_runner_beside_its_options():
     seen = []
     find_metric("tre7")(language(), runner=Runner(progress=lambda *step: seen.append(step[0])))
     assert "tre7" in seen and not hasattr(Options(), "runner")
+
+
+def score_of_a_test(**changes):
+    return Score(**{"name": "topsim", "value": 0.5, "about": "a test", "signature": "topsim|v:1"} | changes)
+
+
+def test_json_in_reading_order():
+    assert score_of_a_test(ci95=(0.4, 0.6), details={"num_pairs": 3}).to_json() == {
+        "name": "topsim", "value": 0.5, "ci95": [0.4, 0.6], "chance": None, "about": "a test", "reason": None,
+        "details": {"num_pairs": 3}, "signature": "topsim|v:1",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_no_nan(value):
+    with pytest.raises(ValueError, match=r"topsim: (nan|-?inf) is not a score; give None and a reason"):
+        score_of_a_test(value=value)
+
+
+def test_a_value_or_a_reason_and_a_finite_interval():
+    with pytest.raises(
+        ValueError, match="topsim: a score needs either a value or a reason, got None and None"
+    ):
+        score_of_a_test(value=None)
+    with pytest.raises(
+        ValueError, match=r"topsim: a score needs either a value or a reason, got 0\.5 and 'why'"
+    ):
+        score_of_a_test(reason="why")
+    with pytest.raises(ValueError, match=r"topsim: the interval \(0.1, nan\) is not finite"):
+        score_of_a_test(ci95=(0.1, math.nan))
+    assert Signature.of("topsim", 2, dist="lev/mean", n=9) == "topsim|dist:lev/mean|n:9|v:2"

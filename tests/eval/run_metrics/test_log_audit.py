@@ -58,8 +58,7 @@ def test_constant_messages_have_no_information():
 def test_followed_messages_have_maximal_listening_at_their_delay():
     scores, found = audited(steps("followed"))
     assert scores["coordination"].value == pytest.approx(scores["coordination"].details["most"])
-    assert p_of(scores["listening"]) < 0.01
-    assert "actions depend on the messages" in found.conclusion
+    assert p_of(scores["listening"]) < 0.01 and "actions depend on the messages" in found.conclusion
     assert p_of(audited(steps("followed"), delay=2)[0]["coordination"]) > 0.01
 
 
@@ -110,8 +109,7 @@ def test_messages_of_agents_that_never_met_are_a_null():
             of_round = dict.fromkeys(("message", "target", "action"), int(rng.integers(3)))
             rows.append({"pair": pair, "speaker": f"s{pair}", "listener": f"l{pair}", **of_round})
     scores, found = audited(rows)
-    assert p_of(scores["partners"]) < 0.05
-    assert found.exchange == "episodes, whose agents are others"
+    assert p_of(scores["partners"]) < 0.05 and found.exchange == "episodes, whose agents are others"
     met = [{**row, "speaker": "s", "listener": "l"} for row in rows]
     assert audited(met)[0]["partners"].reason.startswith("all agents met")
 
@@ -239,8 +237,7 @@ def test_json_and_table(ecsuite, tmp_path):
     assert {each["name"]: each["value"] is None for each in data["scores"]}["partners"]
     assert data["needs_agents"] == ["severed", "constant", "self-sent"]
     code, text, _ = ecsuite("audit", "log.jsonl")
-    assert code == 0
-    assert "signalling" in text and "they need the agents" in text
+    assert code == 0 and "signalling" in text and "they need the agents" in text
 
 
 @pytest.mark.parametrize(

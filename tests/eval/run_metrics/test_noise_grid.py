@@ -19,15 +19,8 @@ def folder(tmp_path_factory):
 def test_curves_of_a_run(ecsuite, folder, tmp_path, no_layout):
     files = ("--plot", "noise.svg", "--out", "noise.csv")
     line = [
-        "evaluate",
-        str(folder / "small"),
-        "--noise",
-        "deletion,erasure",
-        "--rates",
-        "0,1",
-        *files,
-        "--json",
-    ]
+        "evaluate", str(folder / "small"), "--noise", "deletion,erasure", "--rates", "0,1", *files, "--json",
+    ]  # fmt: skip
     code, out, err = ecsuite(*line)
     assert code == 0, err
     found = json.loads(out)

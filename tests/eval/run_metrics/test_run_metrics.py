@@ -64,12 +64,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
         "quantized": ["channel=quantized", "training.num_epochs=1"],
     }.items():
         train(
-            load_experiment("disc_tiny", [*WORLD, *changes]),
-            folder / name,
-            device="cpu",
-            progress=ignore,
+            load_experiment("disc_tiny", [*WORLD, *changes]), folder / name, device="cpu", progress=ignore,
             note=ignore,
-        )
+        )  # fmt: skip
         found[name] = load_run(folder / name)
     return found
 
@@ -372,8 +369,7 @@ def test_a_run_beside_its_copy_with_other_names_of_symbols(runs):
         game.listener.network.load_state_dict(receiver)
     pairings = every_pairing([trained, renamed])
     own, other = pairings.accuracy[0, 0], pairings.accuracy[0, 1]
-    assert pairings.accuracy[1, 1] == pytest.approx(own) and own > 0.4
-    assert other < own - 0.2
+    assert pairings.accuracy[1, 1] == pytest.approx(own) and own > 0.4 and other < own - 0.2
     assert pairings.relabelled[0, 1] == pytest.approx(own) == pairings.relabelled[1, 0]
     found = report(pairings)
     data = found.data
@@ -417,14 +413,9 @@ def test_noise_is_understood_by_chance_if_agents_know_nothing(runs, tmp_path):
     score = scores(runs["trained"], "noise_objects")["noise_objects"]
     assert score.value is None and "attribute values" in score.reason
     train(
-        load_experiment(
-            "digits", ["training.num_epochs=1", "training.num_examples=64", "optimizer.lr=1e-12"]
-        ),
-        tmp_path,
-        device="cpu",
-        progress=ignore,
-        note=ignore,
-    )
+        load_experiment("digits", ["training.num_epochs=1", "training.num_examples=64", "optimizer.lr=1e-12"]),
+        tmp_path, device="cpu", progress=ignore, note=ignore,
+    )  # fmt: skip
     score = scores(load_run(tmp_path), "noise_objects")["noise_objects"]
     assert score.chance.level == 0.25
     assert abs(score.value - 0.25) < 0.1 and abs(score.details["accuracy"] - 0.25) < 0.1

@@ -1,30 +1,24 @@
-"""Intervals contain the mean, are as wide as Student's, and do not depend on the order; None for few values."""
+"""Intervals contain the mean, are as wide as Student's, and ignore the order; tipping points are found."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from ecsuite.eval.statistics import bootstrap
-from ecsuite.eval.statistics.bootstrap import expanded_level, mean_interval, statistic_interval
+from ecsuite.eval.statistics.bootstrap import expanded_level, mean_interval, statistic_interval, tipping_point
 from ecsuite.eval.statistics.correlation import pearson
 
 
-def test_level_is_that_of_hesterberg():
+def test_levels_and_widths_of_known_intervals():
     # z* such that z* sd_n / sqrt(n) = t sd / sqrt(n), with sd_n the standard deviation over n, not n - 1
     assert expanded_level(10) == pytest.approx(0.98289, abs=1e-5)
     assert expanded_level(10_000) == pytest.approx(0.95, abs=1e-4)
-
-
-def test_interval_of_normal_values_is_as_wide_as_students():
     values = stats.norm.ppf((np.arange(10) + 0.5) / 10)
     low, high = mean_interval(values, expanded=True)
     half = stats.t.ppf(0.975, 9) * values.std(ddof=1) / np.sqrt(10)
     assert (low, high) == (pytest.approx(-half, rel=0.08), pytest.approx(half, rel=0.08))
     narrow = mean_interval(values, expanded=False)
     assert low < narrow[0] < 0 < narrow[1] < high
-
-
-def test_interval_without_correction_is_scipys():
     values = np.array([0.1, 0.4, -0.2, 0.9, 0.3, 0.35])
     expected = stats.bootstrap((values,), np.mean, random_state=np.random.default_rng(5)).confidence_interval
     assert mean_interval(values, expanded=False) == pytest.approx(tuple(expected), abs=0.05)
@@ -59,8 +53,6 @@ def test_interval_of_a_statistic_of_pairs():
     assert statistic_interval(pearson, 3 * first + 5, second / 7) == (low, high)
     assert statistic_interval(pearson, first[:4], second[:4]) is None
 
-
-def test_a_statistic_that_never_varies_has_none():
     def one(first, second):
         return np.ones(first.shape[:-1])
 
@@ -76,5 +68,19 @@ def test_coverage_of_ten_normal_values(monkeypatch):
     for expanded in (True, False):
         intervals = [mean_interval(values, expanded=expanded) for values in samples]
         covered[expanded] = np.mean([low <= 0 <= high for low, high in intervals])
-    assert 0.925 < covered[True] < 0.975
-    assert covered[False] < covered[True] - 0.015
+    assert 0.925 < covered[True] < 0.975 and covered[False] < covered[True] - 0.015
+
+
+@pytest.mark.slow
+def test_the_point_of_a_logistic_curve_lies_within_its_interval():
+    rng = np.random.default_rng(0)
+    shares = rng.uniform(0, 0.3, 300)
+    turned = rng.random(300) < 1 / (1 + np.exp(-(shares - 0.1) / 0.02))
+    point, low, high = tipping_point(shares, turned)
+    assert low < 0.1 < high and high - low < 0.04 and point == pytest.approx(0.1, abs=0.01)
+
+
+def test_a_clean_change_is_half_way_and_no_change_has_no_point():
+    point, *_ = tipping_point([0.05] * 9 + [0.1] * 9, [False] * 9 + [True] * 9)
+    assert point == pytest.approx(0.075)
+    assert tipping_point([0.1, 0.2], [True, True]) is None is tipping_point([0.1, 0.2], [False, False])

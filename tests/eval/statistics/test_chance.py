@@ -15,48 +15,38 @@ def chance(draws, **options):
     return Chance.from_permutations(draws, seed=0, bounds=UNIT, **options)
 
 
-def test_hand_made_draws():
+def test_p_values_by_hand_and_of_ties():
     found = chance([0.0, 0.1, 0.2, 0.3])
     assert found.level == pytest.approx(0.15)
     assert found.p_value(0.2) == (1, "ranks")  # 0.16 is the mean of all five, and 0.2 the nearest to it
     assert found.p_value(0.0) == (pytest.approx((1 + 2) / 5), "ranks")  # 0 and 0.3 are as far from 0.12
     units = 0.35 / (np.std([0.0, 0.1, 0.2, 0.3], ddof=1) * np.sqrt(5 / 4))
     assert found.p_value(0.5) == (pytest.approx(2 * stats.t.sf(units, 3)), "tail")
-
-
-def test_draws_that_differ_by_rounding_are_ties():
     assert chance([0.1 + 0.2 - 1e-13] * 3).p_value(0.3) == (1, "ranks")
+    # Draws that differ from the score by rounding alone are as far as it is.
+    for scale in (1e-6, 1.0, 1e6):
+        draws = np.array([0.3 * (1 + 1e-12), -0.3, 0.1, 0.0, -0.1, 0.2, -0.2]) * scale
+        assert Chance.from_permutations(draws, seed=0, bounds=None).p_value(0.3 * scale)[0] == pytest.approx(
+            3 / 8
+        )
 
 
 def test_draws_without_a_value_are_left_out():
     found = chance([np.nan, 0.1, 0.3, 0.2])
     assert (found.level, len(found.defined)) == (pytest.approx(0.2), 3)
-    assert found.kept()["draws"] == [None, 0.1, 0.3, 0.2]
-    assert found.to_json(0.2)["defined"] == 3
-    assert "draws" not in found.to_json(0.2)
-    assert chance([np.nan]) is None
+    assert found.kept()["draws"] == [None, 0.1, 0.3, 0.2] and found.to_json(0.2)["defined"] == 3
+    assert "draws" not in found.to_json(0.2) and chance([np.nan]) is None
+    parts = [chance([0.0, np.nan, np.nan]), chance([1.0, 0.5, np.nan, 0.7])]
+    found = Chance.average(parts, [0.4, 0.6], 0.1, 1)
+    assert found.draws == (0.5, 0.5, None) and Chance.average([*parts, None], [0.4, 0.6, 0.5], 0.1, 2) is None
+    compared = Chance.average([chance([0.1], compared=0.3), chance([0.2])], [0.4, 0.6], 0.1, 1)
+    assert compared.compared == pytest.approx((0.3 + 0.6) / 2)
 
 
-def test_too_few_shuffles_with_a_score_say_nothing():
-    """Of 100 shuffles of some languages three have a score: unusual ones."""
-    assert chance([*[np.nan] * 97, 0.1, 0.2, 0.3]).p_value(0.9) == (None, "ranks")
-    assert chance([*[np.nan] * 50, *np.linspace(0, 0.1, 50)]).p_value(0.9)[0] < 1e-9
-
-
-def test_the_number_of_defined_shuffles_counts():
-    """With the number of all shuffles, 1 / 51 looked as if 0.98 of 100 were as far from chance as the score."""
-    half = [*[np.nan] * 50, *np.random.default_rng(0).normal(0.5, 0.01, 50)]
-    p_value, basis = chance(half).p_value(0.9)
-    assert p_value < 1e-9 and basis == "tail"
-
-
-def test_39_draws_are_bounded_by_the_lowest_and_the_highest():
+def test_prediction_intervals_by_hand():
     draws = np.random.default_rng(0).random(39)
     assert prediction_interval(draws) == pytest.approx((draws.min(), draws.max()))
     assert prediction_interval(np.arange(1.0, 80)) == pytest.approx((2, 78))
-
-
-def test_fewer_draws_have_student_s_prediction_interval():
     draws = np.array([1.0, 2.0, 3.0])
     half_width = 4.302653 * np.sqrt(4 / 3)
     assert prediction_interval(draws) == pytest.approx((2 - half_width, 2 + half_width))
@@ -106,19 +96,9 @@ def test_means_of_skewed_levels_are_taken_draw_by_draw(num_parts):
         values = rng.exponential(size=(num_parts, 101))
         parts = [Chance.from_permutations(row[1:], seed=0, bounds=(0, 99)) for row in values]
         mean = Chance.average(parts, values[:, 0].tolist(), 0.1, num_parts - 1)
-        assert mean.level == pytest.approx(values[:, 1:].mean())
-        assert mean.low <= mean.level <= mean.high
+        assert mean.level == pytest.approx(values[:, 1:].mean()) and mean.low <= mean.level <= mean.high
         hits += mean.p_value(values[:, 0].mean())[0] < 0.05
     assert 25 < hits < 65
-
-
-def test_a_draw_of_a_mean_is_over_the_parts_that_have_it():
-    parts = [chance([0.0, np.nan, np.nan]), chance([1.0, 0.5, np.nan, 0.7])]
-    found = Chance.average(parts, [0.4, 0.6], 0.1, 1)
-    assert found.draws == (0.5, 0.5, None)
-    assert Chance.average([*parts, None], [0.4, 0.6, 0.5], 0.1, 2) is None
-    compared = Chance.average([chance([0.1], compared=0.3), chance([0.2])], [0.4, 0.6], 0.1, 1)
-    assert compared.compared == pytest.approx((0.3 + 0.6) / 2)
 
 
 def test_a_level_without_spread_is_compared_by_the_error_of_the_score():
@@ -129,16 +109,24 @@ def test_a_level_without_spread_is_compared_by_the_error_of_the_score():
     assert Chance.from_guesses(0.5, values).p_value(0.5) == (1, "theory")
     assert Chance.from_guesses(0.5, [1.0] * 5).p_value(1.0)[0] < 1e-6
     theory = Chance(kind="theory", level=0.0, p_of_theory=0.03)
-    assert theory.p_value(0.4) == (0.03, "theory")
-    assert theory.p_value(0.0) == (1, "theory")
+    assert theory.p_value(0.4) == (0.03, "theory") and theory.p_value(0.0) == (1, "theory")
 
 
-def test_shuffles_that_are_all_equal():
-    """As of `tre7` of a compositional language: every shuffle has the worst score."""
+def test_p_values_of_levels_without_spread_or_with_few_scores():
+    # As of `tre7` of a compositional language: every shuffle has the worst score.
     worst = Chance.from_permutations([2.0] * 100, seed=0, bounds=(0, 2))
-    assert worst.p_value(0.0)[0] < 1e-9
-    assert worst.p_value(1.99)[0] == pytest.approx(1 / 101)
+    assert worst.p_value(0.0)[0] < 1e-9 and worst.p_value(1.99)[0] == pytest.approx(1 / 101)
     assert chance([0.0] * 100).p_value(0.5) == (None, "ranks")
+    # The mean of the draws, 0.003, is outside the range of most of them, which is 0.
+    found = chance([0.0] * 99 + [0.3])
+    assert found.low <= found.level <= found.high and found.p_value(0.0) == (1, "ranks")
+    # Of 100 shuffles of some languages three have a score: unusual ones.
+    assert chance([*[np.nan] * 97, 0.1, 0.2, 0.3]).p_value(0.9) == (None, "ranks")
+    assert chance([*[np.nan] * 50, *np.linspace(0, 0.1, 50)]).p_value(0.9)[0] < 1e-9
+    # With the number of all shuffles, 1 / 51 looked as if 0.98 of 100 were as far from chance as the score.
+    half = [*[np.nan] * 50, *np.random.default_rng(0).normal(0.5, 0.01, 50)]
+    p_value, basis = chance(half).p_value(0.9)
+    assert p_value < 1e-9 and basis == "tail"
 
 
 def test_a_skewed_level_of_few_values_is_reached_in_5_percent():
@@ -150,13 +138,6 @@ def test_a_skewed_level_of_few_values_is_reached_in_5_percent():
     ]
     exact = [row[0] >= np.sort(row)[-5] and (row >= row[0]).sum() <= 5 for row in draws]
     assert abs(np.mean(hits) - np.mean(exact)) < 0.01
-
-
-def test_one_draw_that_differs_is_no_reason():
-    """The mean of the draws, 0.003, is outside the range of most of them, which is 0."""
-    found = chance([0.0] * 99 + [0.3])
-    assert found.low <= found.level <= found.high
-    assert found.p_value(0.0) == (1, "ranks")
 
 
 @pytest.mark.parametrize(
@@ -176,15 +157,6 @@ def test_all_pairings_give_an_exact_p_value():
     drawn = Chance.from_permutations(draws, seed=0, bounds=(-1, 1))
     assert not drawn.is_exact and drawn.p_value(1.0)[0] == pytest.approx(9 / 25)
     assert Chance.from_permutations([0.4], seed=0, bounds=None, num_pairings=1).p_value(0.4)[0] == 1
-
-
-def test_ties_count_whatever_the_scale():
-    """Draws that differ from the score by rounding alone are as far as it is."""
-    for scale in (1e-6, 1.0, 1e6):
-        draws = np.array([0.3 * (1 + 1e-12), -0.3, 0.1, 0.0, -0.1, 0.2, -0.2]) * scale
-        assert Chance.from_permutations(draws, seed=0, bounds=None).p_value(0.3 * scale)[0] == pytest.approx(
-            3 / 8
-        )
 
 
 def test_a_tail_is_no_surer_than_the_number_of_pairings():

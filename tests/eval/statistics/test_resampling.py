@@ -11,7 +11,7 @@ from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.disentanglement import conflict_count, posdis
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.statistics import resampling
-from ecsuite.eval.statistics.cache import corpus_cache
+from ecsuite.eval.statistics.cache import cached_per_corpus, corpus_cache
 from ecsuite.eval.statistics.resampling import half_sample, jackknife_interval, num_draws, resample
 from ecsuite.runtime.ragged import Ragged
 
@@ -62,22 +62,18 @@ def test_an_interval_from_few_half_samples_covers_as_often(number, draw):
     assert 0.91 < covered / 500 < 0.975
 
 
-def test_an_interval_is_within_the_range_of_the_score():
+def test_intervals_follow_the_size_of_samples_and_the_range_of_the_score():
     halves = np.array([0.3, 0.5])
     assert jackknife_interval(0.6, halves, 100, UNIT) == (0, 1)
     assert jackknife_interval(0.6, np.full(9, 0.4), 100, UNIT) == (0.6, 0.6)
-
-
-def test_halves_of_an_odd_number_of_rows_are_a_little_small():
     halves = np.linspace(0.3, 0.5, 201)
     even, odd = (np.ptp(jackknife_interval(0.5, halves, num_rows, UNIT)) for num_rows in (10, 11))
     assert odd == pytest.approx(even * np.sqrt(5 / 6))
-
-
-def test_smaller_samples_vary_more_and_are_scaled_down():
     parts = np.linspace(0.3, 0.5, 201)
     half, tenth = (np.ptp(jackknife_interval(0.5, parts, 1_000, UNIT, size=size)) for size in (500, 100))
     assert tenth == pytest.approx(half / 3)
+    for parts in ([], [0.5], [0.5, np.nan]):
+        assert jackknife_interval(0.6, np.array(parts), 50, UNIT) is None
 
 
 def test_draws_of_some_rows(all_draws):
@@ -92,14 +88,12 @@ def test_draws_of_some_rows(all_draws):
 
     value = float(numbers.mean())
     found = drawn(statistic, [value], num_rows=1_000, bounds=(-9, 9), max_rows=30)
-    assert sizes == {30}
-    assert found.chance.num_rows == 30
+    assert sizes == {30} and found.chance.num_rows == 30
     assert found.chance.compared == pytest.approx(value, abs=0.06)
     width = found.ci95[1] - found.ci95[0]
     assert width == pytest.approx(2 * 1.96 * numbers.std() / np.sqrt(1_000), rel=0.25)
     found = drawn(statistic, [value], num_rows=1_000, bounds=(-9, 9), max_rows=500)
-    assert sizes == {30, 500, 1_000}
-    assert found.chance.num_rows is None
+    assert sizes == {30, 500, 1_000} and found.chance.num_rows is None
 
 
 def test_a_large_corpus_is_drawn_from_once_for_all_draws(all_draws, monkeypatch):
@@ -124,22 +118,12 @@ def test_the_reference_value_is_compared_with_the_null(all_draws):
     assert (found.chance.compared, found.ci95) == (0.4, (0.6, 0.6))
     assert found.chance.distance(0.6) == pytest.approx(-0.1)
     found = drawn(always_half, [0.6])
-    assert found.chance.compared is None
-    assert found.chance.distance(0.6) == pytest.approx(0.1)
-
-
-def test_no_interval_without_two_halves_or_where_one_has_no_value():
-    for parts in ([], [0.5], [0.5, np.nan]):
-        assert jackknife_interval(0.6, np.array(parts), 50, UNIT) is None
-
-
-def test_slow_statistics_have_fewer_draws(all_draws):
-    assert num_draws(100, 1) == num_draws(100, 0) == 100
-    assert num_draws(100, resampling.WORK // 50) == 50
-    assert num_draws(100, 10**12) == resampling.MIN_DRAWS
+    assert found.chance.compared is None and found.chance.distance(0.6) == pytest.approx(0.1)
 
 
 def test_numbers_of_draws(all_draws):
+    assert num_draws(100, 1) == num_draws(100, 0) == 100 and num_draws(100, resampling.WORK // 50) == 50
+    assert num_draws(100, 10**12) == resampling.MIN_DRAWS
     found = drawn(always_half, max_subsamples=30)
     assert (len(found.chance.draws), found.details["subsamples"]) == (100, 30)
     few = drawn(always_half, num_rows=9)
@@ -157,8 +141,7 @@ def test_arguments_of_a_statistic():
     found = drawn(statistic, num_rows=12, bounds=(-1e9, 1e9))
     shuffled = [(rows, partners) for rows, partners in calls if len(rows) == 12]
     halved = [(rows, partners) for rows, partners in calls if len(rows) == 6]
-    assert len(shuffled) == len(found.chance.draws) == 9
-    assert len(halved) == found.details["subsamples"] == 9
+    assert len(shuffled) == len(found.chance.draws) == 9 and len(halved) == found.details["subsamples"] == 9
     for rows, partners in shuffled:
         assert rows.tolist() == sorted(partners.tolist()) == list(range(12))
     assert len({tuple(partners) for _, partners in shuffled}) > 1
@@ -189,8 +172,7 @@ def test_p_values_of_random_languages_are_uniform(all_draws, monkeypatch):
     monkeypatch.setattr(resampling, "MIN_DRAWS", 1)
     rng = np.random.default_rng(0)
     p_values = [p_value(posdis(noisy_corpus(rng, 40, 1.0), Options())[0]) for _ in range(50)]
-    assert 0.4 < np.mean(p_values) < 0.6
-    assert 1 <= sum(p <= 0.1 for p in p_values) <= 11
+    assert 0.4 < np.mean(p_values) < 0.6 and 1 <= sum(p <= 0.1 for p in p_values) <= 11
 
 
 def test_draws_of_a_large_corpus_have_fewer_messages(monkeypatch):
@@ -222,3 +204,20 @@ def test_kept_draws_are_those_of_anew(all_draws):
     with corpus_cache(corpus):
         assert [pairings(), pairings(seed=4), pairings(), pairings(seed=4)] == [alone, others] * 2
     assert alone != others
+
+
+def test_it_is_made_once_of_the_corpus_that_is_scored():
+    scored, other = (corpus_of([[1], [2]], [[0], [1]]) for _ in range(2))
+    calls = []
+
+    @cached_per_corpus
+    def size(corpus):
+        calls.append(corpus)
+        return len(corpus.messages)
+
+    with corpus_cache(scored):
+        with corpus_cache(scored):  # as in a process that started as a copy
+            assert size(scored) == size(scored) == 2
+        assert size(scored) == 2 and len(calls) == 1 and size(other) == size(other) == 2 and len(calls) == 3
+    size(scored)
+    assert len(calls) == 4

@@ -1,0 +1,272 @@
+"""Means, intervals, p-values and their corrections: known values, SciPy's, coverage, and degenerate input."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.stats import t as student
+
+from ecsuite.eval.statistics.estimates import (
+    Difference,
+    average_ranks,
+    corrected,
+    crossed_mean,
+    difference_of_estimates,
+    holm,
+    mean_and_half_width,
+    normal_quantile,
+    normal_tail,
+    paired_difference,
+    share_interval,
+    student_quantile,
+    student_tail,
+    unpaired_difference,
+    with_effect,
+)
+
+VALUES = [1.0, 2.0, 4.0, 9.0]
+
+
+def test_means_and_half_widths_by_hand():
+    # t with 2 degrees of freedom leaves 2.5 % above 4.30265; the sample's deviation of 1, 2, 3 is 1.
+    assert mean_and_half_width([1, 2, 3]) == pytest.approx((2.0, 4.3026527 / math.sqrt(3)))
+    deviation = math.sqrt(2 / 3)
+    assert mean_and_half_width([1, 2, 3], published=True) == pytest.approx(
+        (2, 1.96 * deviation / math.sqrt(3))
+    )
+    # t with 1 degree of freedom: 12.7062; the published one is 6.5 times as narrow, and sqrt(2) more.
+    wide, narrow = (mean_and_half_width([0, 1], published=published)[1] for published in (False, True))
+    assert wide == pytest.approx(12.7062047 / 2) and narrow == pytest.approx(1.96 / 2 / math.sqrt(2))
+    assert mean_and_half_width([1e16, 1, -1e16])[0] == 1 / 3
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_shift_factor_and_order(published):
+    assert mean_and_half_width([3.5], published=published) == (3.5, None)
+    assert mean_and_half_width([20.0] * 10, published=published) == (20.0, 0.0)
+    mean, half_width = mean_and_half_width(VALUES, published=published)
+    for changed, wanted in (
+        ([value + 100 for value in VALUES], (mean + 100, half_width)),
+        ([value * -3 for value in VALUES], (mean * -3, half_width * 3)),
+        (VALUES[::-1], (mean, half_width)),
+    ):
+        assert mean_and_half_width(changed, published=published) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(("published", "lowest", "highest"), [(False, 0.93, 0.97), (True, 0.75, 0.9)])
+def test_coverage_of_five_normal_values(published, lowest, highest):
+    samples = np.random.default_rng(0).normal(size=(1_000, 5))
+    found = [mean_and_half_width(values, published=published) for values in samples.tolist()]
+    assert lowest < np.mean([abs(mean) <= half_width for mean, half_width in found]) < highest
+
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("freedom", [1, 2.5, 19, 199, 1e6])
+def test_tails_and_quantiles_are_those_of_scipy_to_the_last_bit(freedom):
+    for share, value in zip(RNG.random(50), RNG.normal(0, 5, 50), strict=True):
+        assert student_quantile(share, freedom) == stats.t.ppf(share, freedom)
+        assert student_tail(value, freedom) == stats.t.sf(value, freedom)
+        assert normal_quantile(share) == stats.norm.ppf(share) and normal_tail(value) == stats.norm.sf(value)
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), (40,), (3, 0), (4, 30), (2, 3, 20)], ids=str)
+def test_ranks_are_those_of_scipy(shape):
+    values = RNG.integers(0, 9, shape) / 7
+    np.testing.assert_array_equal(average_ranks(values), stats.rankdata(values, axis=-1).reshape(shape))
+
+
+@pytest.mark.parametrize(("number", "of"), [(0, 10), (5, 10), (10, 10), (1, 3)])
+def test_intervals_of_shares_are_the_exact_ones(number, of):
+    low, high = stats.binomtest(number, of).proportion_ci(method="exact")
+    assert share_interval(number, of) == pytest.approx((low, high))
+
+
+def test_holm_by_hand_and_in_any_order():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06]) and holm([0.5, 0.9]) == [1, 1]
+    assert holm([0.2]) == [0.2] and holm([]) == []
+    p_values = np.random.default_rng(0).random(9)
+    order = np.random.default_rng(1).permutation(9)
+    assert np.array(holm(p_values))[order] == pytest.approx(holm(p_values[order]))
+
+
+def test_any_false_rejection_among_28_comparisons_has_5_percent():
+    """Without a correction it would be 76 %."""
+    families = np.random.default_rng(0).random((1_000, 28))
+    rejected = sum(min(holm(p_values)) < 0.05 for p_values in families)
+    assert 25 < rejected < 70
+
+
+def test_crossed_means_by_hand():
+    # By hand: without a sender or a receiver, one pair is left, and both pairs without none of them.
+    values, chosen = np.array([[np.nan, 0.4], [0.8, np.nan]]), ~np.eye(2, dtype=bool)
+    found = crossed_mean(values, chosen, ["a", "b"], ["c", "d"])
+    of_pairs = np.var([0.4, 0.8], ddof=1) / 2
+    each = 1 / 2 * 2 * 0.2**2  # of either side
+    assert found.mean == pytest.approx(0.6) and found.error == pytest.approx(np.sqrt(2 * each - of_pairs))
+    assert found.freedom == pytest.approx(2)
+    found = crossed_mean(np.array([[0.4, 0.6]]), np.ones((1, 2), bool), ["a"], ["c", "d"])
+    assert (found.mean, found.error, found.half_width) == (0.5, None, None)
+    # Of three agents that speak and listen, two are left without one: a pair in each direction.
+    values = np.array([[0, 0.1, 0.2], [0.3, 0, 0.4], [0.5, 0.6, 0]])
+    found = crossed_mean(values, ~np.eye(3, dtype=bool), [0, 1, 2], [0, 1, 2])
+    means = np.array([(0.4 + 0.6) / 2, (0.2 + 0.5) / 2, (0.1 + 0.3) / 2])
+    assert found.error == pytest.approx(np.sqrt(2 / 3 * ((means - means.mean()) ** 2).sum()))
+    assert found.freedom == pytest.approx(2)
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("is_shared", [False, True])
+@pytest.mark.parametrize("number", [3, 8])
+def test_coverage_of_crossed_means(number, is_shared, share):
+    """Student's interval over pairs covers 53 to 86 % where agents differ."""
+    rng, covered, by_pairs = np.random.default_rng(0), 0, 0
+    chosen = ~np.eye(number, dtype=bool)
+    first = list(range(number))
+    second = first if is_shared else [number + each for each in first]
+    for _ in range(400):
+        senders, receivers = rng.normal(0, 0.05 * share, (2, number))
+        values = 0.7 + senders[:, None] + receivers + rng.normal(0, 0.06 - 0.05 * share, (number, number))
+        found = crossed_mean(values, chosen, first, second)
+        covered += abs(found.mean - 0.7) <= found.half_width
+        pairs = values[chosen]
+        half_width = student.ppf(0.975, len(pairs) - 1) * pairs.std(ddof=1) / np.sqrt(len(pairs))
+        by_pairs += abs(pairs.mean() - 0.7) <= half_width
+    assert 0.91 < covered / 400 <= (1 if is_shared and not share else 0.99)
+    assert share < 1 or by_pairs / 400 < 0.9
+
+
+def test_differences_are_scipys():
+    first, second = RNG.normal(size=(2, 6))
+    found, theirs = paired_difference(first - second), stats.ttest_rel(first, second)
+    assert found.p_value == pytest.approx(theirs.pvalue)
+    assert found.ci95 == pytest.approx(tuple(theirs.confidence_interval()))
+    first, second = RNG.normal(size=6), RNG.normal(size=4)
+    found, theirs = unpaired_difference(first, second), stats.ttest_ind(first, second, equal_var=False)
+    assert found.mean == pytest.approx(first.mean() - second.mean())
+    assert found.p_value == pytest.approx(theirs.pvalue)
+    assert found.ci95 == pytest.approx(tuple(theirs.confidence_interval()))
+
+
+def test_what_has_no_interval_or_no_p_value():
+    found = paired_difference(np.array([3.0]))
+    assert (found.mean, found.ci95, found.p_value) == (3, None, None)
+    for found in (
+        paired_difference(np.array([0.1 + 0.2, 0.3, 0.3])),
+        unpaired_difference(np.full(2, 0.4), np.full(3, 0.1)),
+    ):
+        assert found.mean == pytest.approx(0.3) and found.ci95 == (found.mean, found.mean)
+        assert found.p_value is None
+    assert unpaired_difference(np.array([1.0, 2.0]), np.full(3, 0.1)).p_value < 1
+    found = difference_of_estimates(1.0, (1.0, 1.0), 0.5, (0.5, 0.5))
+    assert (found.ci95, found.p_value) == ((0.5, 0.5), None)
+
+
+def test_differences_of_estimates_by_hand():
+    found = difference_of_estimates(1.0, (0.7, 1.3), 0.0, (-0.4, 0.4))
+    assert found.ci95 == pytest.approx((0.5, 1.5))
+    assert found.p_value == pytest.approx(2 * stats.norm.sf(1.959964 / 0.5))
+    # The lower bound has the lower side of the first estimate and the upper side of the second.
+    found = difference_of_estimates(0.9, (0.6, 1.0), 0.5, (0.4, 0.9))
+    assert found.ci95 == pytest.approx((0.4 - 0.5, 0.4 + 0.02**0.5)) and found.p_value > 0.05
+    turned = difference_of_estimates(0.5, (0.4, 0.9), 0.9, (0.6, 1.0))
+    assert turned.ci95 == pytest.approx((-found.ci95[1], -found.ci95[0]))
+    assert turned.p_value == pytest.approx(found.p_value)
+
+
+def test_the_interval_excludes_0_where_the_p_value_is_below_5_percent():
+    for _ in range(200):
+        bounds = np.sort(RNG.random((2, 3)), axis=1)
+        (low, value, high), (other_low, other, other_high) = bounds.tolist()
+        found = difference_of_estimates(value, (low, high), other, (other_low, other_high))
+        assert (found.ci95[0] > 0 or found.ci95[1] < 0) == (found.p_value < 0.05)
+
+
+def test_coverage_of_differences():
+    """Each interval contains the true difference, 0.5, in about 95 % of 200 samples."""
+    covered = np.zeros(3)
+    for _ in range(200):
+        first, second = RNG.normal(0.5, 1, size=8), RNG.normal(0, 2, size=5)
+        intervals = [
+            (values.mean(), stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values)))
+            for values in (first, second)
+        ]
+        found = (
+            paired_difference(first),
+            unpaired_difference(first, second),
+            difference_of_estimates(*intervals[0], *intervals[1]),
+        )
+        covered += [each.ci95[0] <= 0.5 <= each.ci95[1] for each in found]
+    assert ((covered / 200 > 0.92) & (covered / 200 < 0.99)).all()
+
+
+def effect(first, second, *, is_paired=False):
+    first, second = np.array(first, float), np.array(second, float)
+    measured = paired_difference(first - second) if is_paired else unpaired_difference(first, second)
+    return with_effect(measured, first, second, is_paired=is_paired)
+
+
+def test_hedges_g_by_hand_and_its_interval_by_the_noncentral_t():
+    """Two groups of three whose means differ by one standard deviation: d = 1, J(4) = 1 - 3 / 15 = .8."""
+    found = effect([2, 3, 4], [1, 2, 3])
+    assert found.hedges_g == pytest.approx(0.8)
+    scale, t = np.sqrt(2 / 3), np.sqrt(3 / 2)
+    for bound, share in zip(found.hedges_g_ci95, (0.975, 0.025), strict=True):
+        assert stats.nct.cdf(t, 4, bound / 0.8 / scale) == pytest.approx(share, abs=1e-6)
+    turned = effect([1, 2, 3], [2, 3, 4])
+    assert turned.hedges_g == pytest.approx(-0.8)
+    assert turned.hedges_g_ci95 == pytest.approx((-found.hedges_g_ci95[1], -found.hedges_g_ci95[0]))
+
+
+def test_hedges_g_of_pairs_is_on_the_scale_of_groups():
+    """Pairs that differ by nearly the same have a narrow interval of g, which stays the difference by the spread."""
+    first = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    second = first - 1 + np.array([0.1, -0.1, 0.0, 0.1, -0.1])
+    pairs, groups = effect(first, second, is_paired=True), effect(first, second)
+    assert pairs.hedges_g == pytest.approx((1 - 3 / 15) * np.mean(first - second) / 1.5811, rel=0.05)
+    assert np.ptp(pairs.hedges_g_ci95) < np.ptp(groups.hedges_g_ci95) / 2
+
+
+def test_what_has_no_effect_size():
+    # With one degree of freedom the correction is 0, and g would be, whatever the difference.
+    first, second = np.array([1.0, 2.0]), np.array([0.5, 0.1])
+    found = with_effect(paired_difference(first - second), first, second, is_paired=True)
+    assert found.hedges_g is None is found.hedges_g_ci95 and found.mean > 0
+    assert with_effect(unpaired_difference(first, second), first, second).hedges_g > 0
+    assert effect([1, 1], [0, 0]).hedges_g is None
+    assert effect([1, 2, 3], [0, 1, 2], is_paired=True).hedges_g is None  # all pairs differ by the same
+    alone = with_effect(Difference(mean=1.0), np.array([1.0]), np.array([0.0, 2.0]))
+    assert alone.hedges_g is None and alone.hedges_g_ci95 is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_paired", [False, True])
+def test_intervals_of_hedges_g_cover_the_true_effect(is_paired):
+    rng, covered = np.random.default_rng(1), 0
+    for _ in range(1000):
+        shared = rng.normal(size=8) if is_paired else np.zeros(8)
+        first, second = (shared + rng.normal(size=8) + shift for shift in (0.8 * 2**0.5, 0.0))
+        spread = 2**0.5 if is_paired else 1.0
+        true = 0.8 * 2**0.5 / spread
+        low, high = effect(first, second, is_paired=is_paired).hedges_g_ci95
+        covered += low <= true * (1 - 3 / (4 * (7 if is_paired else 14) - 1)) <= high
+    assert 930 <= covered <= 970
+
+
+def test_the_conclusion_follows_the_correction():
+    """Of two differences with p .03, neither is left after Holm's correction; one alone is higher."""
+    [alone] = corrected([Difference(mean=1.0, p_value=0.03)])
+    both = corrected([Difference(mean=1.0, p_value=0.03), Difference(mean=-1.0, p_value=0.03)])
+    assert alone.conclusion == "higher" and [each.conclusion for each in both] == ["not significant"] * 2
+    [none, judged, barred] = corrected(
+        [
+            Difference(mean=1.0),
+            Difference(mean=-1.0, p_value=0.001, judged="lower"),
+            Difference(mean=-1.0, p_value=0.001, judged="unknown"),
+        ]
+    )
+    assert [none.conclusion, judged.conclusion, barred.conclusion] == ["unknown", "lower", "unknown"]
+    assert none.p_holm is None
