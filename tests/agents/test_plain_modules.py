@@ -17,7 +17,6 @@ from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 WORDS_OF_VALUES = ("quantized", "continuous", "dru")
-
 CASES = [
     (kind, length)
     for kind in CHANNELS.parts
@@ -128,22 +127,6 @@ def test_a_sender_may_compute_all_symbols_at_once(kind, dtype):
     assert game.play(world.batch("valid", 0), "greedy", None).objective.isfinite()
 
 
-def test_too_few_steps_are_refused():
-    builder = make()[0].channel.start_message("train", torch.zeros(2, 1), noise())
-    with pytest.raises(ValueError, match="expected logits for all steps of a message, got 2 steps"):
-        build_message(builder, torch.zeros(2, 2, 6))
-
-
-def test_a_receiver_says_how_wide_its_states_are():
-    class Narrow(PlainReceiver):
-        def __init__(self):
-            Receiver.__init__(self, state_size=0)
-
-    assert PlainReceiver(6).state_size == HIDDEN
-    with pytest.raises(ConfigError, match=r"receiver Narrow: expected the width of its states .* got 0"):
-        Narrow()
-
-
 def test_what_agents_have_to_return():
     class Silent(PlainSender):
         def forward(self, meanings, builder):
@@ -161,6 +144,17 @@ def test_what_agents_have_to_return():
     message = game.speaker.generate_message(world.batch("valid", 0), "greedy", None)
     with pytest.raises(ConfigError, match=r"receiver Outputs: expected states .* message.at_ends\(states\)"):
         call_receiver(Outputs(6), message, torch.float32)
+    builder = make()[0].channel.start_message("train", torch.zeros(2, 1), noise())
+    with pytest.raises(ValueError, match="expected logits for all steps of a message, got 2 steps"):
+        build_message(builder, torch.zeros(2, 2, 6))
+
+    class Narrow(PlainReceiver):
+        def __init__(self):
+            Receiver.__init__(self, state_size=0)
+
+    assert PlainReceiver(6).state_size == HIDDEN
+    with pytest.raises(ConfigError, match=r"receiver Narrow: expected the width of its states .* got 0"):
+        Narrow()
 
 
 @pytest.mark.sample(4)

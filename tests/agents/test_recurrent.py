@@ -52,7 +52,7 @@ def test_the_previous_symbol_is_the_input_of_the_first_layer(soft_message_builde
     torch.testing.assert_close(sender(meanings, soft_message_builder(4)), torch.stack(expected))
 
 
-def test_style_icy_is_a_sum_of_embeddings_drawn_from_the_standard_normal():
+def test_style_icy_embeds_without_a_bias_from_the_standard_normal():
     torch.manual_seed(0)
     sender = make_sender("gru", num_features=50, vocab_size=4, max_len=5, hidden_size=128, style="icy")
     assert sender.perceive.bias is None and sender.start is None
@@ -62,6 +62,11 @@ def test_style_icy_is_a_sum_of_embeddings_drawn_from_the_standard_normal():
     meaning = one_hot(values, 50).sum(1).float()
     torch.testing.assert_close(sender.perceive(meaning), sender.perceive.weight[:, values[0]].sum(1)[None])
     assert sender.embed.in_features == 5 and sender.embed.out_features == 128
+    torch.manual_seed(0)
+    receiver = make_receiver("gru", vocab_size=49, max_len=3, hidden_size=128, style="icy")
+    assert receiver.embed.bias is None and receiver.embed.weight.std().item() == pytest.approx(1, abs=0.05)
+    ids = torch.randint(0, 50, (3, 2))
+    torch.testing.assert_close(receiver.embed(ids), receiver.embed.weight.t()[ids])
 
 
 @pytest.mark.parametrize("cell", ["rnn", "gru", "lstm"])
@@ -89,14 +94,6 @@ def test_state_of_sru_is_its_memory(discrete_message):
         state = step(receiver.embed(symbols), state)
     states, _ = receiver(discrete_message(ids), torch.float32)
     torch.testing.assert_close(states[0], state[1])
-
-
-def test_style_icy_embeds_without_a_bias_from_the_standard_normal():
-    torch.manual_seed(0)
-    receiver = make_receiver("gru", vocab_size=49, max_len=3, hidden_size=128, style="icy")
-    assert receiver.embed.bias is None and receiver.embed.weight.std().item() == pytest.approx(1, abs=0.05)
-    ids = torch.randint(0, 50, (3, 2))
-    torch.testing.assert_close(receiver.embed(ids), receiver.embed.weight.t()[ids])
 
 
 SIZES = {"hidden_size": 6, "embedding_size": 5}

@@ -73,6 +73,15 @@ def test_each_beginning_is_there_once(share):
     followed = [None if places is None else places.tolist() for places in found.followed]
     assert followed == [None, [1, 1, 2], [0, 1]]
     assert found.ends is not None and found.ends.tolist() == [[6, 0, 6, 7, 5]]
+    # Asking for a value on the meta device, which has none, is an error.
+    share(True)
+    symbols = torch.zeros(3, 2, dtype=torch.long, device="meta")
+    message = Message(symbols=symbols, ends=None, length=torch.ones(2, device="meta"))
+    assert beginnings(message, width=WIDTH).sizes is None
+    one = torch.ones(3, 2)
+    one[1, 1] = one[1, 1].nextafter(torch.tensor(2.0))
+    firsts, places = distinct_rows(one)
+    assert (firsts.tolist(), places.tolist()) == ([0, 1], [0, 1, 0])
 
 
 @pytest.mark.parametrize("texts", MESSAGES.values(), ids=MESSAGES)
@@ -125,13 +134,6 @@ def test_equal_meanings_are_said_once_unless_they_learn_to_differ(share, counted
     assert torch.equal(call_sender(sender, meanings, builder).symbols[:4], told) and counted == num_rows
 
 
-def test_rows_that_differ_in_the_last_bit_are_different():
-    one = torch.ones(3, 2)
-    one[1, 1] = one[1, 1].nextafter(torch.tensor(2.0))
-    firsts, places = distinct_rows(one)
-    assert (firsts.tolist(), places.tolist()) == ([0, 1], [0, 1, 0])
-
-
 def test_no_row_is_computed_after_its_end_or_again(share, counted):
     """Of messages that all differ, a receiver computes as many states as there are symbols."""
     share(True)
@@ -140,11 +142,3 @@ def test_no_row_is_computed_after_its_end_or_again(share, counted):
         counted.clear()
         call_receiver(receiver, of_texts(MESSAGES[texts]), torch.float32)
         assert counted == number
-
-
-def test_other_devices_are_not_waited_for(share):
-    """Asking for a value on the meta device, which has none, is an error."""
-    share(True)
-    symbols = torch.zeros(3, 2, dtype=torch.long, device="meta")
-    message = Message(symbols=symbols, ends=None, length=torch.ones(2, device="meta"))
-    assert beginnings(message, width=WIDTH).sizes is None

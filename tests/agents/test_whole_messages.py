@@ -7,18 +7,33 @@ from torch.nn.functional import one_hot
 
 from ecsuite.agents.autocast import call_receiver
 from ecsuite.agents.factory import make_receiver, make_sender
-from ecsuite.agents.message import EOS, PAD, Message
+from ecsuite.agents.message import EOS, Message
 from ecsuite.agents.receivers import BidirectionalReceiver
 from ecsuite.agents.transformer import TransformerReceiver
 from ecsuite.runtime.errors import ConfigError
 
-NAMES = ["cnn", "cnn,blocks=1", "fc1l", "fc2l", "fc2l,form=sum", "fc3l", "mean_embeddings"]
 SIZES = {"vocab_size": 4, "max_len": 6, "hidden_size": 8}
 
 
 def make(name, style="egg"):
     torch.manual_seed(0)
     return make_receiver(name, **SIZES, style=style)
+
+
+ATTENDING = {
+    "transformer": lambda: TransformerReceiver(
+        TransformerReceiver.Options(hidden_size=8, num_heads=2, num_layers=2), vocab_size=4, max_len=6
+    ),
+    "bidirectional": lambda: BidirectionalReceiver(
+        BidirectionalReceiver.Options(hidden_size=4, embedding_size=3, num_layers=2), vocab_size=4, max_len=6
+    ),
+}
+NAMES = ["cnn", "cnn,blocks=1", "fc1l", "fc2l", "fc2l,form=sum", "fc3l", "mean_embeddings", *ATTENDING]
+
+
+def receiver_of(name):
+    torch.manual_seed(0)
+    return ATTENDING[name]() if name in ATTENDING else make(name)
 
 
 def test_senders_are_one_and_two_linear_layers(soft_message_builder):
@@ -33,41 +48,36 @@ def test_senders_are_one_and_two_linear_layers(soft_message_builder):
     torch.testing.assert_close(sender(meanings, soft_message_builder(6)), expected.transpose(0, 1))
 
 
-def test_fc2l_is_flat_as_in_the_paper_or_a_sum_as_in_the_program(discrete_message):
+def test_receivers_without_recurrence_are_their_formulas(discrete_message):
+    """fc2l is flat as in the paper, or a sum as in the program."""
     ids = torch.randint(1, 5, (6, 5))
     flat, total = make("fc2l", "icy"), make("fc2l,form=sum", "icy")
-    expected = flat.embed(ids).tanh().transpose(0, 1).flatten(1)
-    torch.testing.assert_close(flat(discrete_message(ids), torch.float32)[0][0], expected)
-    tables = total.embed.weight.t().view(6, 5, 8)
-    expected = sum(tables[position, ids[position]] for position in range(6)).tanh()
-    torch.testing.assert_close(total(discrete_message(ids), torch.float32)[0][0], expected)
-
-
-def test_fc3l_and_mean_embeddings_are_their_formulas(discrete_message):
-    ids = torch.randint(1, 5, (6, 5))
     deep, mean = make("fc3l"), make("mean_embeddings", "icy")
+    tables = total.embed.weight.t().view(6, 5, 8)
     embedded = deep.embed(ids).tanh().transpose(0, 1).flatten(1)
-    expected = nn.functional.linear(embedded, deep.combine.weight, deep.combine.bias).tanh()
-    torch.testing.assert_close(deep(discrete_message(ids), torch.float32)[0][0], expected)
-    expected = mean.embed(ids).mean(0).tanh()
-    state = mean(discrete_message(ids), torch.float32)[0][0]
-    torch.testing.assert_close(state, expected)
-    shuffled = mean(discrete_message(ids[[3, 0, 5, 1, 4, 2]]), torch.float32)[0][0]
-    torch.testing.assert_close(shuffled, state)
-    short = discrete_message(ids[:3], torch.full((5,), 2.0))
-    torch.testing.assert_close(mean(short, torch.float32)[0][0], mean.embed(ids[:2]).mean(0).tanh())
+    of_mean, short = mean.embed(ids).mean(0).tanh(), discrete_message(ids[:3], torch.full((5,), 2.0))
+    for receiver, message, expected in (
+        (flat, discrete_message(ids), flat.embed(ids).tanh().transpose(0, 1).flatten(1)),
+        (total, discrete_message(ids), sum(tables[place, ids[place]] for place in range(6)).tanh()),
+        (
+            deep,
+            discrete_message(ids),
+            nn.functional.linear(embedded, deep.combine.weight, deep.combine.bias).tanh(),
+        ),
+        (mean, discrete_message(ids), of_mean),
+        (mean, discrete_message(ids[[3, 0, 5, 1, 4, 2]]), of_mean),
+        (mean, short, mean.embed(ids[:2]).mean(0).tanh()),
+    ):
+        torch.testing.assert_close(receiver(message, torch.float32)[0][0], expected)
 
 
-def test_cnn_is_torchs_convolution_pooling_and_relu(discrete_message):
+def test_cnn_is_torchs_convolution_pooling_and_relu_in_as_many_blocks_as_the_paper_has(discrete_message):
     receiver = make("cnn,blocks=2")
     blocks = [nn.Sequential(layer, nn.MaxPool1d(2), nn.ReLU()) for layer in receiver.convolutions]
     ids = torch.randint(1, 5, (6, 5))
     expected = nn.Sequential(*blocks, nn.Flatten())(receiver.embed(ids).permute(1, 2, 0))
     assert expected.shape == (5, 8)
     torch.testing.assert_close(receiver(discrete_message(ids), torch.float32)[0][0], expected)
-
-
-def test_cnn_has_the_papers_four_blocks_for_twenty_symbols():
     sizes = {"vocab_size": 4, "max_len": 20, "hidden_size": 8}
     receiver = make_receiver("cnn", **sizes)
     assert (len(receiver.convolutions), receiver.state_size) == (4, 8)
@@ -81,89 +91,44 @@ def test_cnn_has_the_papers_four_blocks_for_twenty_symbols():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_state_at_each_end_is_that_of_the_prefix(name):
-    receiver = make(name)
-    weights = torch.rand(7, 5, 5).softmax(-1)
-    ends = torch.rand(7, 5).softmax(0)
-    message = Message(symbols=weights, ends=ends, length=torch.ones(5))
-    states, probabilities = receiver(message, torch.float32)
-    assert states.shape == (7, 5, receiver.state_size) and probabilities is ends
-    for end in range(6):
+    receiver = receiver_of(name)
+    weights, ends = torch.rand(7, 5, 5).softmax(-1), torch.rand(7, 5).softmax(0)
+    states, probabilities = call_receiver(
+        receiver, Message(symbols=weights, ends=ends, length=torch.ones(5)), torch.float32
+    )
+    assert states.shape == (7, 5, receiver.state_size) and torch.equal(probabilities, ends)
+    for end in range(7 if name in ATTENDING else 6):
         prefix = Message(symbols=weights[: end + 1], ends=None, length=torch.full((5,), end + 1.0))
-        torch.testing.assert_close(receiver(prefix, torch.float32)[0][0], states[end])
-    torch.testing.assert_close(states[6], states[5])  # the appended EOS is left out
+        torch.testing.assert_close(call_receiver(receiver, prefix, torch.float32)[0][0], states[end])
+    if name not in ATTENDING:
+        torch.testing.assert_close(states[6], states[5])  # the appended EOS is left out
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_ids_and_weights_give_equal_states_and_symbols_after_the_end_are_ignored(discrete_message, name):
-    receiver = make(name)
+    receiver, length = receiver_of(name), torch.tensor([2.0, 3.0, 4.0])
     ids = torch.tensor([[2, 3, 1], [0, 1, 4], [-1, 0, 2], [-1, -1, 0]])
-    length = torch.tensor([2.0, 3.0, 4.0])
-    states, _ = receiver(discrete_message(ids, length), torch.float32)
-    changed_after_end = ids.clone()
-    changed_after_end[2:, 0], changed_after_end[3, 1] = torch.tensor([4, 3]), 1
+    states, _ = call_receiver(receiver, discrete_message(ids, length), torch.float32)
+    changed = ids.clone()
+    changed[2:, 0], changed[3, 1] = torch.tensor([4, 3]), 1
     torch.testing.assert_close(
-        receiver(discrete_message(changed_after_end, length), torch.float32)[0], states
+        call_receiver(receiver, discrete_message(changed, length), torch.float32)[0], states
     )
-    weights = one_hot(ids.clamp(min=0), 5).float()
-    ends = torch.zeros(4, 3).scatter_(0, length.long()[None] - 1, 1.0)
-    relaxed, probabilities = receiver(Message(symbols=weights, ends=ends, length=length), torch.float32)
+    weights, ends = one_hot(ids.clamp(min=0), 5).float(), torch.zeros(4, 3)
+    ends.scatter_(0, length.long()[None] - 1, 1.0)
+    relaxed, probabilities = call_receiver(
+        receiver, Message(symbols=weights, ends=ends, length=length), torch.float32
+    )
     torch.testing.assert_close((relaxed * probabilities[..., None]).sum(0), states[0])
 
 
-MAKE = {
-    "transformer": lambda: TransformerReceiver(
-        TransformerReceiver.Options(hidden_size=8, num_heads=2, num_layers=2), vocab_size=4, max_len=3
-    ),
-    "bidirectional": lambda: BidirectionalReceiver(
-        BidirectionalReceiver.Options(hidden_size=4, embedding_size=3, num_layers=2), vocab_size=4, max_len=3
-    ),
-}
-
-
-@pytest.fixture(params=MAKE)
-def receiver(request):
-    torch.manual_seed(0)
-    return MAKE[request.param]()
-
-
-def of_ids(ids):
-    symbols = torch.tensor(ids).t()
-    return Message(symbols=symbols, ends=None, length=(symbols != PAD).sum(0).float())
-
-
-def test_what_stands_after_the_end_changes_nothing(receiver):
-    short, _ = receiver(of_ids([[2, 0]]))
-    padded, _ = receiver(of_ids([[2, 0, PAD, PAD], [1, 2, 3, 0]]))
-    assert torch.allclose(short[0, 0], padded[0, 0], atol=1e-6)
-
-
-def test_each_end_of_a_relaxed_message_has_the_state_of_the_message_that_ends_there(receiver):
-    ids = torch.tensor([[1, 3, 2, 0], [4, 4, 1, 0]]).t()  # (4, 2)
-    weights = torch.nn.functional.one_hot(ids, 5).float()
-    ends = torch.full((4, 2), 0.25)
-    relaxed = Message(symbols=weights, ends=ends, length=torch.full((2,), 2.5))
-    states, found = receiver(relaxed)
-    assert states.shape == (4, 2, receiver.state_size) and torch.equal(found, ends)
-    for end in range(4):
-        alone, _ = receiver(
-            Message(symbols=weights[: end + 1], ends=None, length=torch.full((2,), end + 1.0))
-        )
-        assert torch.allclose(states[end], alone[0], atol=1e-6)
-
-
-def test_the_order_of_symbols_matters(receiver):
-    first, second = receiver(of_ids([[1, 2, 0], [2, 1, 0]]))[0][0]
-    assert not torch.allclose(first, second, atol=1e-3)
-
-
-def test_bf16_is_close_to_fp32(receiver):
-    message = of_ids([[1, 2, 0], [2, 1, 0]])
+@pytest.mark.parametrize("name", ATTENDING)
+def test_the_order_of_symbols_matters_and_bf16_is_close_to_fp32(discrete_message, name):
+    receiver, message = receiver_of(name), discrete_message(torch.tensor([[1, 2], [2, 1], [0, 0]]))
     exact, _ = call_receiver(receiver, message, torch.float32)
+    assert not torch.allclose(*exact[0], atol=1e-3)
     rounded, _ = call_receiver(receiver, message, torch.bfloat16)
     assert rounded.dtype == torch.bfloat16 and torch.allclose(exact, rounded.float(), atol=0.05)
-
-
-def test_heads_divide_the_width():
     with pytest.raises(ConfigError, match=r"^num_heads: expected a divisor of hidden_size, 6, got 4$"):
         TransformerReceiver.Options(hidden_size=6)
 

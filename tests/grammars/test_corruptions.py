@@ -70,16 +70,13 @@ def test_shufdet_has_one_order_for_each_value(decides: str, attribute: int) -> N
         assert np.array_equal(message, words[orders[meaning[attribute]]])
 
 
-def test_shuf_has_an_order_for_each_message() -> None:
+def test_shuf_has_an_order_for_each_message_and_pairsum_adds_the_next_word() -> None:
     shuffled = shuffle(CONCAT, MEANINGS, GEOMETRY, rng()).reshape(-1, 3, 3)
     orders = set()
     for words, message in zip(WORDS.tolist(), shuffled.tolist(), strict=True):
         assert sorted(words) == sorted(message)
         orders.add(tuple(words.index(word) for word in message))
     assert len(orders) == 6
-
-
-def test_pairsum_adds_the_next_word() -> None:
     first, second, third = WORDS.astype(int).transpose(1, 0, 2)
     sums = add_pairs(CONCAT, MEANINGS, GEOMETRY, rng(), "first-word")
     assert np.array_equal(sums, np.hstack([first + second, second + third, third + first]) % 4)

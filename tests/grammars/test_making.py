@@ -19,12 +19,9 @@ from ecsuite.runtime.errors import ConfigError
 
 
 def test_a_language_has_a_message_for_each_meaning() -> None:
-    corpus = make_corpus(
-        "ShuffleWordsDet,decides=first", seed=5, num_attributes=2, num_values=3, word_length=3, vocab_size=7
-    )
-    expected = language(
-        "shufdet,decides=first", Geometry(num_attributes=2, num_values=3, word_length=3, vocab_size=7), 5
-    )
+    sizes = {"num_attributes": 2, "num_values": 3, "word_length": 3, "vocab_size": 7}
+    corpus = make_corpus("ShuffleWordsDet,decides=first", seed=5, **sizes)
+    expected = language("shufdet,decides=first", Geometry(**sizes), 5)
     assert corpus.messages.values.tolist() == expected.messages.ravel().tolist()
     assert corpus.metadata["signature"] == expected.signature
     assert len(make_corpus("concat", num_attributes=3).messages) == 1000
@@ -53,24 +50,15 @@ def test_the_signature_of_a_text_changes_with_the_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", GRAMMARS.parts)
 def test_written_corpora_can_be_read(name: str, tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("a b c b")
-    settings: dict[str, Any] = {"num_attributes": 3, "num_values": 4}
-    if name in BASELINES:
-        settings = {"num_symbols": 1000}
-    if name == "text_parentheses":
-        settings["text"] = tmp_path / "text.txt"
-    corpus = make_corpus(name, seed=1, **settings)
+    sizes = {"num_symbols": 1000} if name in BASELINES else {"num_attributes": 3, "num_values": 4}
+    text = {"text": tmp_path / "text.txt"} if name == "text_parentheses" else {}
+    corpus = make_corpus(name, seed=1, **sizes, **text)
     write_corpus(corpus, tmp_path / "out")
     found = read_corpus(tmp_path / "out")
     assert np.array_equal(found.messages.values, corpus.messages.values) and found.eos is None
-    assert found.metadata["signature"] == corpus.metadata["signature"]
-    assert found.metadata["vocab_size"] == corpus.metadata["vocab_size"]
+    assert all(found.metadata[key] == corpus.metadata[key] for key in ("signature", "vocab_size"))
     if name not in BASELINES:
-        assert found.meanings is not None and corpus.meanings is not None
         assert np.array_equal(found.meanings, corpus.meanings)
-
-
-@pytest.mark.parametrize("name", GRAMMARS.parts)
-def test_each_grammar_has_a_one_line_description(name: str) -> None:
     line = GRAMMARS.lines()[name]
     assert line == (inspect.getdoc(GRAMMARS.load(name)) or "").split("\n")[0]
     assert line.endswith(".") and len(line) <= 100
@@ -134,16 +122,13 @@ def own(tmp_path, monkeypatch):
     return own
 
 
-def test_every_meaning_has_its_message(own):
+def test_messages_of_own_grammars(own):
     corpus = own(COUNTING)
     assert [row.tolist() for row in corpus.messages] == [[1 + a, 1 + b] for a in range(3) for b in range(3)]
     assert (
         corpus.metadata["signature"]
         == f"counting|2x3|w4|V4|seed:0|code:{own_code.checksum('own.py')[:12]}|v:1"
     )
-
-
-def test_messages_of_several_lengths_and_random_draws(own):
     code = "def f(meanings, rng, geometry):\n    return [[1] * int(rng.integers(1, 4)) for _ in meanings]\n"
     first, second = own(code, "f"), own(code, "f")
     assert first.messages.lengths.tolist() == second.messages.lengths.tolist()
@@ -183,23 +168,17 @@ def test_orders_and_markers_have_their_shares() -> None:
     assert found["somv"] + found["omsv"] == 20
 
 
-def test_words_are_the_same_in_all_languages() -> None:
+def test_clauses_with_and_without_weights() -> None:
     free, fixed = clauses("clauses,sov=1,osv=1", 3), clauses("clauses", 0)
     assert len(fixed.messages) == 720
     sets = [
         sorted(map(sorted, (each.messages[row].tolist() for row in range(720)))) for each in (free, fixed)
     ]
     assert sets[0] == sets[1]
-
-
-def test_variants_are_all_clauses_with_their_weights() -> None:
     corpus = clause_variants("clauses,sov=1,osv=1,marker=0.2,agent_marker=1", 0, entities=2, actions=1)
     rows = [corpus.messages[row].tolist() for row in range(0, 8, 2)]
     assert rows == [[1, 5, 2, 3], [1, 5, 2, 4, 3], [2, 1, 5, 3], [2, 4, 1, 5, 3]]
     assert np.allclose(corpus.columns["weight"][::2], [0.4, 0.1, 0.4, 0.1])
-
-
-def test_corruptions_keep_the_lengths_of_clauses() -> None:
     plain, shuffled = clauses("clauses,marker=0.5", 0), clauses("clauses,marker=0.5+shuf", 0)
     assert plain.messages.lengths.tolist() == shuffled.messages.lengths.tolist()
     assert sorted(plain.messages[5].tolist()) == sorted(shuffled.messages[5].tolist())

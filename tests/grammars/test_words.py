@@ -19,19 +19,16 @@ def num_distinct(rows: np.ndarray) -> int:
     return len(np.unique(rows.reshape(-1, rows.shape[-1]), axis=0))
 
 
-def test_the_last_attribute_changes_fastest() -> None:
+def test_meanings_are_in_order_and_messages_join_their_words() -> None:
     meanings = all_meanings(Geometry(num_attributes=3, num_values=2))
     assert meanings.tolist() == [[i >> 2, i >> 1 & 1, i & 1] for i in range(8)]
     assert all_meanings(Geometry(num_attributes=1, num_values=3)).tolist() == [[0], [1], [2]]
     assert all_meanings(Geometry(num_attributes=2, num_values=1)).tolist() == [[0, 0]]
-
-
-def test_all_words_differ_where_there_are_enough() -> None:
-    geometry = Geometry()
-    assert has_distinct_words(geometry)
-    words = draw_words(geometry, stream(123, "words"))
-    assert words.shape == (5, 10, 4) and words.dtype == np.uint8 and num_distinct(words) == 50
-    assert set(np.unique(words)) == {0, 1, 2, 3}
+    geometry = Geometry(num_attributes=3, num_values=4, word_length=2)
+    words, meanings = draw_words(geometry, stream(0, "words")), all_meanings(geometry)
+    messages = concatenate(words, meanings)
+    for meaning, message in zip(meanings, messages, strict=True):
+        assert message.tolist() == [s for a, value in enumerate(meaning) for s in words[a, value]]
 
 
 @pytest.mark.parametrize("size", [{"word_length": 2}, {"word_length": 1, "vocab_size": 10}])
@@ -43,42 +40,28 @@ def test_words_of_an_attribute_differ_where_there_are_fewer(size: dict[str, int]
 
 
 @pytest.mark.parametrize(
-    ("size", "message"),
+    ("draw", "size", "message"),
     [
-        (
-            {"word_length": 1},
-            "10 values need 10 different words, but words of 1 symbols over 4 make only 4: raise --word-length to 2 "
-            "or --vocab-size to 10",
-        ),
-        (
-            {"num_values": 1000, "num_attributes": 1},
-            "1000 values need 1000 different words, but words of 4 symbols over 4 make only 256: raise "
-            "--word-length to 5 or --vocab-size to 6",
-        ),
-        (
-            {"vocab_size": 1},
-            "10 values need 10 different words, but words of 4 symbols over 1 make only 1: raise --vocab-size to 2",
-        ),
+        (draw_words, {"word_length": 1}, "10 values need 10 different words, but words of 1 symbols over 4 make only "
+         "4: raise --word-length to 2 or --vocab-size to 10"),
+        (draw_words, {"num_values": 1000, "num_attributes": 1}, "1000 values need 1000 different words, but words of "
+         "4 symbols over 4 make only 256: raise --word-length to 5 or --vocab-size to 6"),
+        (draw_words, {"vocab_size": 1}, "10 values need 10 different words, but words of 4 symbols over 1 make only "
+         "1: raise --vocab-size to 2"),
+        (draw_messages, {"word_length": 1}, "100,000 meanings need 100,000 different messages, but messages of 5 "
+         "symbols over 4 make only 1,024: raise --word-length or --vocab-size"),
+        (draw_words, {"num_values": 0}, "--num-values: expected 1 to 1,073,741,824, got 0"),
+        (draw_words, {"word_length": -1}, "--word-length: expected 1 to 10,000, got -1"),
+        (draw_words, {"num_attributes": 10**9}, "--num-attributes: expected 1 to 30, got 1,000,000,000"),
+        (draw_words, {"vocab_size": 2**31}, "--vocab-size: expected 1 to 2,147,483,647, got 2,147,483,648"),
+        (draw_words, {"num_attributes": 10}, "10^10 meanings in messages of 40 symbols do not fit in memory (at most "
+         "1,073,741,824 symbols in total): lower --num-attributes or --num-values"),
     ],
-)
-def test_too_few_words_name_the_remedy(size: dict[str, int], message: str) -> None:
+)  # fmt: skip
+def test_sizes_that_do_not_fit_name_the_remedy(draw, size, message) -> None:
     with pytest.raises(ConfigError) as error:
-        draw_words(Geometry(**size), stream(0, "words"))
+        draw(Geometry(**size), stream(0, "words"))
     assert str(error.value) == message
-
-
-def test_long_words_do_not_overflow() -> None:
-    words = draw_words(Geometry(word_length=40, vocab_size=1000), stream(0, "words"))
-    assert words.dtype == np.uint16 and num_distinct(words) == 50 and words.max() < 1000
-    assert draw_words(Geometry(vocab_size=2**16), stream(0, "words")).dtype == np.int32
-
-
-def test_concatenation_joins_the_words_of_the_values() -> None:
-    geometry = Geometry(num_attributes=3, num_values=4, word_length=2)
-    words, meanings = draw_words(geometry, stream(0, "words")), all_meanings(geometry)
-    messages = concatenate(words, meanings)
-    for meaning, message in zip(meanings, messages, strict=True):
-        assert message.tolist() == [s for a, value in enumerate(meaning) for s in words[a, value]]
 
 
 def test_random_messages_differ_where_there_are_few() -> None:
@@ -87,15 +70,6 @@ def test_random_messages_differ_where_there_are_few() -> None:
     assert messages.shape == (1000, 6) and num_distinct(messages) == 1000
     every = draw_messages(Geometry(num_attributes=1, num_values=16, word_length=2), stream(0, "messages"))
     assert num_distinct(every) == 16
-
-
-def test_too_few_messages_name_the_remedy() -> None:
-    with pytest.raises(ConfigError) as error:
-        draw_messages(Geometry(word_length=1), stream(0, "messages"))
-    assert str(error.value) == (
-        "100,000 meanings need 100,000 different messages, but messages of 5 symbols over 4 make only 1,024: raise "
-        "--word-length or --vocab-size"
-    )
 
 
 def test_streams_depend_on_seed_and_purpose() -> None:
@@ -107,26 +81,14 @@ def test_streams_depend_on_seed_and_purpose() -> None:
         stream(-1, "words")
 
 
-def test_the_default_is_the_papers() -> None:
+def test_all_words_differ_where_there_are_enough() -> None:
     geometry = Geometry()
     assert (geometry.message_length, geometry.num_meanings) == (20, 100_000) and str(geometry) == "5x10|w4|V4"
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"num_values": 0}, "--num-values: expected 1 to 1,073,741,824, got 0"),
-        ({"word_length": -1}, "--word-length: expected 1 to 10,000, got -1"),
-        ({"num_attributes": 10**9}, "--num-attributes: expected 1 to 30, got 1,000,000,000"),
-        ({"vocab_size": 2**31}, "--vocab-size: expected 1 to 2,147,483,647, got 2,147,483,648"),
-        (
-            {"num_attributes": 10},
-            "10^10 meanings in messages of 40 symbols do not fit in memory (at most 1,073,741,824 symbols "
-            "in total): lower --num-attributes or --num-values",
-        ),
-    ],
-)
-def test_invalid_sizes_are_rejected(changes: dict[str, int], message: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        Geometry(**changes)
-    assert str(error.value) == message
+    geometry = Geometry()
+    assert has_distinct_words(geometry)
+    words = draw_words(geometry, stream(123, "words"))
+    assert words.shape == (5, 10, 4) and words.dtype == np.uint8 and num_distinct(words) == 50
+    assert set(np.unique(words)) == {0, 1, 2, 3}
+    words = draw_words(Geometry(word_length=40, vocab_size=1000), stream(0, "words"))
+    assert words.dtype == np.uint16 and num_distinct(words) == 50 and words.max() < 1000
+    assert draw_words(Geometry(vocab_size=2**16), stream(0, "words")).dtype == np.int32

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from languages import corpus_of, grid
-from msgspec.structs import replace
 from scipy.stats import norm
 
 from ecsuite.eval.metrics import DEFAULT_METRICS, METRIC_OF, find_metric, metric_names, traits_of
@@ -42,9 +41,7 @@ def test_words():
     assert word(score(0.15, "ami"), num_messages=5000) == "as by chance"
     assert word(score(chance=chance(0.0, 0.0))) == "can't tell: no spread"
     assert word(score(), score(0.1)) == "above chance"
-    assert (
-        word(score(0.9, chance=chance(compared=0.1))) == "as by chance"
-    )  # what was compared is another value
+    assert word(score(0.9, chance=chance(compared=0.1))) == "as by chance"  # another value was compared
 
 
 def of_agents(value, half_width, name="generalisation", level=0.25):
@@ -96,18 +93,15 @@ def test_all_scores_of_a_table_are_corrected_together():
     assert word(single, *[score(0.1) for _ in range(10)]) == "as by chance"
 
 
-def test_every_score_has_a_question_and_a_direction_is_known():
-    corpus = corpus_of(grid(4, 4).tolist() * 3, grid(4, 4).tolist() * 3)
-    found = {each.name: name for name in metric_names(None) for each in find_metric(name)(corpus, Options())}
-    assert found.items() <= METRIC_OF.items() and set(found.values()) == set(DEFAULT_METRICS)
-    assert {traits_of(name).question for name in METRIC_OF} == set(QUESTIONS)
-
-
-def test_names_of_metrics():
+def test_scores_of_metrics_by_name_have_questions():
     every = list(DEFAULT_METRICS)
     assert metric_names(None) == metric_names(["all"]) == every
     assert metric_names(["+xferbench"]) == metric_names(["all", "xferbench"]) == [*every, "xferbench"]
     assert metric_names(["cbm", "topsim", "cbm"]) == ["cbm", "topsim"]
+    corpus = corpus_of(grid(4, 4).tolist() * 3, grid(4, 4).tolist() * 3)
+    found = {each.name: name for name in metric_names(None) for each in find_metric(name)(corpus, Options())}
+    assert found.items() <= METRIC_OF.items() and set(found.values()) == set(DEFAULT_METRICS)
+    assert {traits_of(name).question for name in METRIC_OF} == set(QUESTIONS)
 
 
 ANCHORS = {"text": 4.9, "nothing": 5.1, "noise": 5.2}
@@ -130,31 +124,24 @@ def test_where_a_score_of_xferbench_lies(value, passes, expected):
         details={"reference": ANCHORS},
     )  # fmt: skip
     assert place_of(found) == word(found) == expected
-    [conclusion] = conclusions([found], 500)
-    assert conclusion.to_json() == {
-        "question": "transfer", "direction": "lower", "conclusion": expected, "p_holm": None,
-        "adjusted": None,
-    }  # fmt: skip
+    known = {"question": "transfer", "direction": "lower", "conclusion": expected}
+    assert conclusions([found], 500)[0].to_json() == known | {"p_holm": None, "adjusted": None}
 
 
-def test_a_score_is_adjusted_for_chance():
-    # (value - chance) / (best - chance), towards 1 for topsim and towards 0 for residual entropy.
-    high = Score(
-        name="topsim", value=0.6, about="", signature="",
-        chance=Chance.from_permutations([0.1, 0.3], seed=0, bounds=(-1, 1)),
-    )  # fmt: skip
-    low = replace(
-        high, name="residual_entropy", chance=Chance.from_permutations([0.7, 0.9], seed=0, bounds=(0, 1))
-    )
-    worse = replace(low, value=0.9)
-    values = [each.adjusted for each in conclusions([high, low, worse], 500)]
-    assert values == pytest.approx([0.5, 0.25, -0.125])
-    chance = Chance.from_permutations([1.0, 1.0], seed=0, bounds=(-1, 1))
-    at_best = Score(name="topsim", value=1.0, about="", signature="", chance=chance)
-    plain = [
-        at_best,
-        replace(at_best, chance=None),
-        replace(at_best, value=None, reason="few"),
-        replace(at_best, name="has"),
-    ]
-    assert [each.adjusted for each in conclusions(plain, 500)] == [None] * 4
+@pytest.mark.parametrize(
+    ("name", "value", "levels", "expected"),
+    [
+        # (value - chance) / (best - chance), towards 1 for topsim and towards 0 for residual entropy
+        ("topsim", 0.6, (0.1, 0.3), 0.5),
+        ("residual_entropy", 0.6, (0.7, 0.9), 0.25),
+        ("residual_entropy", 0.9, (0.7, 0.9), -0.125),
+        ("topsim", 1.0, (1.0, 1.0), None),
+        ("topsim", 1.0, None, None),
+        ("topsim", None, (0.1, 0.3), None),
+        ("has", 1.0, (1.0, 1.0), None),
+    ],
+)
+def test_a_score_is_adjusted_for_chance_if_it_has_a_best_value(name, value, levels, expected):
+    level = levels and Chance.from_permutations(levels, seed=0, bounds=(-1, 1))
+    found = score(value, name, chance=level, reason="few" if value is None else None)
+    assert conclusions([found], 500)[0].adjusted == (None if expected is None else pytest.approx(expected))

@@ -78,25 +78,8 @@ def test_neither_names_of_symbols_nor_the_order_of_messages_matter(fewer):
     assert values(other) == values(Corpus(messages, meanings=corpus.meanings))
 
 
-@pytest.mark.parametrize(
-    ("messages", "meanings", "reason"),
-    [
-        ([[1], [2]], None, "no attribute values"),
-        ([[1], [2]], [[0.5], [1.5]], "no attribute values"),
-        ([[1], [2]], [[3], [3]], "no attribute varies"),
-        ([[], []], [[0], [1]], "no symbols"),
-        ([[1] * 101, [2]], [[0], [1]], "expected at most 100"),
-    ],
-)
-def test_it_is_undefined_with_a_reason(messages, meanings, reason):
-    for score in ease_of_learning(Corpus(messages, meanings=meanings), Options()):
-        assert score.value is None and reason in score.reason
-
-
 def test_messages_of_different_lengths_are_learnt(fewer):
-    assert all(
-        value is not None for value in values(Corpus([[1], [2, 3], [3, 3, 1]], meanings=[[0], [1], [2]]))
-    )
+    assert None not in values(Corpus([[1], [2, 3], [3, 3, 1]], meanings=[[0], [1], [2]]))
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from languages import grid
 from scipy.stats import t
 
 import ecsuite
@@ -15,7 +16,7 @@ from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.traits import Metric
 from ecsuite.runtime.errors import ConfigError
 
-ALL = np.stack(np.meshgrid(range(3), range(3), indexing="ij"), -1).reshape(-1, 2)
+ALL = grid(3, 3)
 """All pairs of two attributes of three values."""
 SHARP = EfficiencyOptions(scale=0.1)
 """Meanings that are hardly confused, so that accuracy is complexity."""

@@ -229,7 +229,7 @@ def test_long_messages_that_leave_nothing_are_not_searched_further(monkeypatch):
 
 
 information = partial(score_of, attribute_information)
-ALL = np.stack(np.meshgrid(range(4), range(4), indexing="ij"), -1).reshape(-1, 2)
+ALL = grid(4, 4)
 """All pairs of two attributes of four values."""
 
 
@@ -268,19 +268,6 @@ def test_names_and_order_do_not_matter():
     assert information(np.array([7, 3, 5])[messages], meanings).value == pytest.approx(value)
     assert information(messages, np.array([2, 0, 1])[meanings]).value == pytest.approx(value)
     assert information(messages[order], meanings[order]).value == pytest.approx(value)
-
-
-@pytest.mark.parametrize(
-    "messages, meanings, reason",
-    [
-        ([[0], [1]], [[1, 1], [1, 1]], "every attribute is constant over all messages"),
-        ([[], []], [[0, 1], [1, 0]], "every message is empty"),
-        ([[0], [1]], None, "the corpus has no meanings"),
-    ],
-)
-def test_undefined(messages, meanings, reason):
-    result = information(messages, meanings)
-    assert result.value is None and result.reason == reason
 
 
 def test_attributes_have_their_names_in_the_details():

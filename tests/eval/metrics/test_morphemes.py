@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from languages import grid
 
 import ecsuite.eval.metrics.morphemes as module
 from ecsuite.corpus import Corpus
@@ -16,8 +17,7 @@ from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 from ecsuite.runtime.ragged import Ragged
 
-MEANINGS = np.stack(np.meshgrid(range(5), range(5), indexing="ij"), axis=-1).reshape(-1, 2)
-MANY = np.stack(np.meshgrid(range(10), range(10), indexing="ij"), axis=-1).reshape(-1, 2)
+MEANINGS, MANY = grid(5, 5), grid(10, 10)
 
 
 def found_in(messages, meanings=MEANINGS):
@@ -63,7 +63,7 @@ def test_known_inventories():
     assert {form for form, _ in pairs} == {(value,) for value in range(10)} and len(pairs) == 20
     assert score.details["polysemy"] == pytest.approx(1, abs=0.05)
     names = {(a, b): 10 + a * 2 + b for a in range(2) for b in range(2)}
-    meanings = np.stack(np.meshgrid(range(2), range(2), range(8), indexing="ij"), -1).reshape(-1, 3)
+    meanings = grid(2, 2, 8)
     _, pairs = found_in([[names[a, b], 30 + c] for a, b, c in meanings], meanings)
     assert ((10,), ("attribute0=0", "attribute1=0")) in pairs and len(pairs) == 12
     score, pairs = found_in([[1, 2], [3]], [[0, 1], [1, 1]])
@@ -160,21 +160,6 @@ def test_of_equal_weights_the_highest_at_first_comes_first():
     units = SimpleNamespace(size=np.array([2, 1]))
     assert _best(pairs, np.array([0.1, 0.1]), units, units, np.array([0, 3])) == 1
     assert _best(pairs, np.array([0.2, 0.1]), units, units, np.array([0, 3])) == 0
-
-
-@pytest.mark.parametrize("metric", [morphemes, csar])
-@pytest.mark.parametrize(
-    ("messages", "meanings", "reason"),
-    [
-        ([[1], [2]], None, "neither attribute values nor concepts"),
-        ([[1], [2]], [[0.5], [1.5]], "neither attribute values nor concepts"),
-        ([[1], [2]], [[3], [3]], "no meaning differs"),
-        ([[], []], [[0], [1]], "no symbols"),
-    ],
-)
-def test_it_is_undefined_with_a_reason(metric, messages, meanings, reason):
-    (score,) = metric(Corpus(messages, meanings=meanings), Options())
-    assert score.value is None and reason in score.reason
 
 
 @pytest.mark.parametrize(("name", "number"), [("morphemes", 2000), ("csar", 50)])

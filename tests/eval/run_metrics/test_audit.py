@@ -33,16 +33,12 @@ def few_updates(monkeypatch):
 
 
 def grid(*settings):
-    found = load_experiment(
-        "speaker_listener",
-        [
-            "play.environment=guided_grid,size=3,num_steps=6",
-            "channel.vocab_size=5",
-            "play.agents.hidden_size=8",
-            *settings,
-        ],
+    small = (
+        "play.environment=guided_grid,size=3,num_steps=6",
+        "channel.vocab_size=5",
+        "play.agents.hidden_size=8",
     )
-    return make_play(found, torch.device("cpu"))
+    return make_play(load_experiment("speaker_listener", [*small, *settings]), torch.device("cpu"))
 
 
 class Deaf(ScriptedAgents):
@@ -100,21 +96,22 @@ def test_agents_that_use_what_is_said():
     json.dumps(found.to_json(), allow_nan=False)
 
 
-def test_agents_that_say_what_they_see_to_nobody():
+def test_agents_that_say_what_they_see_to_nobody_or_that_obey_noise_or_hear_nothing():
     play = grid()
     found = audit(play, agents=Deaf(play.environment, play.channel), num_episodes=64, num_draws=99)
     assert {each.loss.mean for each in found.conditions[1:]} == {0.0}
     assert [each.value for each in told(found, "influence").values()] == [0.0]
     assert [each.p_value for each in told(found, "signalling").values()] == [0.01]
     assert found.conclusion.startswith("Messages depend on what speakers see, but change no action")
-
-
-def test_agents_that_obey_noise():
     play = grid()
     found = audit(play, agents=Babbling(play.environment, play.channel), num_episodes=64, num_draws=99)
     assert [each.p_value > 0.05 for each in told(found, "signalling").values()] == [True]
     # To walk at random is better than to stand still, whatever was said.
     assert found.conclusion.startswith("Messages matter, but not their content: severed, the reward is ")
+    play = grid("play.is_severed=true")
+    found = audit(play, agents=ScriptedAgents(play.environment, play.channel), num_episodes=32)
+    assert found.conclusion == "No message reaches an agent, so messages can't matter."
+    assert {each.loss.mean for each in found.conditions[1:]} == {0.0} and found.scripted > 0.8
 
 
 class Obedient:
@@ -155,20 +152,22 @@ def test_messages_that_tell_nothing_but_how_often_an_agent_spoke():
     assert 0.4 < np.mean(p_values) < 0.6 and np.mean(np.array(p_values) <= 0.05) < 0.1
 
 
-def test_what_nobody_said_is_not_read():
-    """Messages of an agent are known at steps at which others speak, too."""
+def test_what_is_read_of_messages():
+    # Messages of an agent are known at steps at which others speak, too.
     said = np.array([1, 2, 3, 4])[:, None, None, None]
     speaking = np.array([True, False, True, True])[:, None, None]
     last, earlier = _said_before(said, speaking)
     assert last.ravel().tolist() == [0, 1, 1, 3] and earlier.ravel().tolist() == [0, 0, 0, 1]
-
-
-def test_where_one_speaks_at_a_time_others_say_what_that_one_does():
     said = torch.tensor(
         [[[[1.0], [2.0]]], [[[3.0], [4.0]]], [[[5.0], [6.0]]]]
     )  # 3 steps of an episode, 2 agents
     speaking = np.array([[[True, False]], [[False, True]], [[False, False]]])
     assert _of_whoever_speaks(said, speaking).flatten().tolist() == [1, 1, 4, 4, 0, 0]
+    said = np.array([[[1, 2]], [[3, PAD]], [[5, 1]], [[2, PAD]], [[4, 4]]])  # (steps, batch, max_len)
+    texts = audit_outsider._texts(said, np.array([0, 1, 4]), np.zeros(3, int))
+    assert texts.tolist() == [
+        [1, 2, 0, PAD, PAD, PAD, PAD, PAD, PAD], [1, 2, 3, 0, PAD, PAD, PAD, PAD, PAD], [3, 5, 1, 2, 4, 4, 0, PAD, PAD],
+    ]  # fmt: skip
 
 
 def test_of_many_speakers_one_may_seem_to_say_something_by_chance():
@@ -184,13 +183,6 @@ def test_of_many_speakers_one_may_seem_to_say_something_by_chance():
         changed = replace(found, conditions=[found.conditions[0], *as_used], told=[*told, *others])
         assert told[0].p_holm == pytest.approx(0.02 * (1 + num_others))
         assert changed.conclusion.startswith("Messages depend on what speakers see") == says
-
-
-def test_agents_that_hear_nothing():
-    play = grid("play.is_severed=true")
-    found = audit(play, agents=ScriptedAgents(play.environment, play.channel), num_episodes=32)
-    assert found.conclusion == "No message reaches an agent, so messages can't matter."
-    assert {each.loss.mean for each in found.conditions[1:]} == {0.0} and found.scripted > 0.8
 
 
 def test_the_table_the_picture_and_what_is_refused(ecsuite, tmp_path, monkeypatch):
@@ -230,11 +222,3 @@ def test_outsiders_read_what_no_linear_model_does(monkeypatch):
     rows = _Rows(counts, rng, 1)
     (linear,) = _reading(["alike"], rows.of(both), rows.of(alike[..., None]), rows)
     assert linear.value < 0.7
-
-
-def test_a_text_is_the_last_messages_without_what_is_beyond_their_end():
-    said = np.array([[[1, 2]], [[3, PAD]], [[5, 1]], [[2, PAD]], [[4, 4]]])  # (steps, batch, max_len)
-    texts = audit_outsider._texts(said, np.array([0, 1, 4]), np.zeros(3, int))
-    assert texts.tolist() == [
-        [1, 2, 0, PAD, PAD, PAD, PAD, PAD, PAD], [1, 2, 3, 0, PAD, PAD, PAD, PAD, PAD], [3, 5, 1, 2, 4, 4, 0, PAD, PAD],
-    ]  # fmt: skip

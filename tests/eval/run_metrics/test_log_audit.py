@@ -39,23 +39,17 @@ def p_of(score):
     return score.chance.p_value(score.value)[0]
 
 
-def test_messages_that_are_the_observation_have_maximal_signalling():
+def test_messages_that_are_observations_or_constant_or_followed():
     scores, found = audited(steps("seen"))
     entropy = scores["signalling"].details["most"]
     assert scores["signalling"].value == pytest.approx(entropy) and 1.9 < entropy <= 2
     assert p_of(scores["signalling"]) < 0.01 and scores["outsider"].value == 1
     assert p_of(scores["coordination"]) > 0.05 and p_of(scores["listening"]) > 0.05
     assert found.conclusion.endswith("no evidence that agents act on them.")
-
-
-def test_constant_messages_have_no_information():
     scores, found = audited(steps("constant"))
     for name in ("signalling", "coordination", "listening"):
         assert scores[name].value == 0 and scores[name].chance.level == 0
     assert found.conclusion.startswith("No evidence")
-
-
-def test_followed_messages_have_maximal_listening_at_their_delay():
     scores, found = audited(steps("followed"))
     assert scores["coordination"].value == pytest.approx(scores["coordination"].details["most"])
     assert p_of(scores["listening"]) < 0.01 and "actions depend on the messages" in found.conclusion
@@ -92,9 +86,6 @@ def test_value_by_hand():
     assert scores["coordination"].value == pytest.approx(1)
     assert scores["consistency"].value is None and "rounds" in scores["consistency"].reason
     assert scores["listening"].value is None and "context" in scores["listening"].reason
-
-
-def test_what_the_hearer_sees_is_no_listening():
     rng = np.random.default_rng(0)
     names = ("message", "target", "context", "action")
     rows = [{"speaker": 0, "listener": 1, **dict.fromkeys(names, int(n))} for n in rng.integers(3, size=90)]
@@ -112,9 +103,6 @@ def test_messages_of_agents_that_never_met_are_a_null():
     assert p_of(scores["partners"]) < 0.05 and found.exchange == "episodes, whose agents are others"
     met = [{**row, "speaker": "s", "listener": "l"} for row in rows]
     assert audited(met)[0]["partners"].reason.startswith("all agents met")
-
-
-def test_speakers_and_listeners_are_told_apart_by_their_names():
     rows = [
         {"pair": who, "speaker": who[0], "listener": who[1], "message": said, "action": said}
         for who in ("ad", "cb", "ca")
@@ -135,7 +123,7 @@ def test_results_depend_neither_on_the_order_of_rows_nor_on_names():
         assert found == pytest.approx(expected)
 
 
-def test_features_are_binned_and_every_attribute_is_scored():
+def test_features_are_binned_and_positions_in_a_context_are_its_items():
     rng = np.random.default_rng(0)
     seen = rng.normal(size=(400, 2))
     middle = np.median(seen[:, 0])
@@ -146,9 +134,6 @@ def test_features_are_binned_and_every_attribute_is_scored():
     scores, _ = audited(rows)
     assert scores["signalling of obs_0"].value == pytest.approx(1, abs=0.02)
     assert scores["signalling of obs_1"].value < 0.05
-
-
-def test_positions_in_a_context_are_its_items():
     rng = np.random.default_rng(0)
     rows = []
     for _ in range(200):
@@ -240,30 +225,22 @@ def test_json_and_table(ecsuite, tmp_path):
     assert code == 0 and "signalling" in text and "they need the agents" in text
 
 
+ROLES = "agent,message,action,observation"
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (
-            "agent,message,observation\nx,a,1\ny,b,2\n",
-            "no column of actions among agent, message, observation",
-        ),
-        (
-            "agent,action,observation\nx,a,1\ny,b,2\n",
-            "no column of messages among agent, action, observation",
-        ),
-        ("agent,message,action,observation\nx,,1,1\ny,,2,1\n", "no row has a message"),
-        ("agent,message,action,observation\nx,a,,1\ny,b,,1\n", "no row has an action"),
+        ("agent,message,observation\nx,a,1\n", "no column of actions among agent, message, observation"),
+        ("agent,action,observation\nx,a,1\n", "no column of messages among agent, action, observation"),
+        (f"{ROLES}\nx,,1,1\ny,,2,1\n", "no row has a message"),
+        (f"{ROLES}\nx,a,,1\ny,b,,1\n", "no row has an action"),
         ("", "empty file"),
-        ("agent,message,action\n", "a header and no rows"),
+        (f"{ROLES}\n", "a header and no rows"),
+        ("message,action\na,1\n", "--episodes: not read by an audit of a log"),
     ],
 )
-def test_bad_logs_are_refused_in_a_line(ecsuite, tmp_path, content, expected):
+def test_bad_logs_and_options_of_runs_are_refused_in_a_line(ecsuite, tmp_path, content, expected):
     (tmp_path / "log.csv").write_text(content)
-    code, _, errors = ecsuite("audit", "log.csv")
+    code, _, errors = ecsuite("audit", "log.csv", *(["--episodes", "9"] if "--episodes" in expected else []))
     assert code == 2 and expected in errors
-
-
-def test_options_of_runs_are_not_read_by_logs(ecsuite, tmp_path):
-    (tmp_path / "log.csv").write_text("message,action\na,1\n")
-    code, _, errors = ecsuite("audit", "log.csv", "--episodes", "9")
-    assert code == 2 and "--episodes: not read by an audit of a log" in errors

@@ -81,13 +81,10 @@ def test_two_messages_for_four_meanings(answers, expected):
     )
 
 
-def test_a_message_that_any_meaning_gets_loses_all():
-    """Either of two messages, whatever is meant: the information loss is H(x)."""
+def test_names_change_nothing_and_a_message_that_any_meaning_gets_loses_all():
+    # Either of two messages, whatever is meant: the information loss is H(x).
     logs = np.full((2, 4), np.log(0.5))
     assert divided_loss(logs, np.exp(logs), np.full((2, 4), -np.log(4))) == pytest.approx((2, 0))
-
-
-def test_names_of_messages_and_the_order_of_meanings_change_nothing():
     rng = np.random.default_rng(0)
     logs, answers = (np.log(rng.dirichlet(np.ones(size), count)) for size, count in ((6, 5), (5, 6)))
     logs, rows, columns = logs.T, rng.permutation(6), rng.permutation(5)
