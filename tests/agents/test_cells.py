@@ -138,9 +138,8 @@ def test_searched_cells_equal_their_nodes(name, formula, input_size):
     expected = hidden.double().numpy()
     for step_inputs in inputs:
         state = step(step_inputs, state)
-        expected = np.stack(
-            [formula(weights, *pair) for pair in zip(step_inputs.double().numpy(), expected, strict=True)]
-        )
+        pairs = zip(step_inputs.double().numpy(), expected, strict=True)
+        expected = np.stack([formula(weights, *pair) for pair in pairs])
         torch.testing.assert_close(state[0].double(), torch.from_numpy(expected), **CLOSE)
     assert cell.summary(state) is state[0]
 
@@ -164,11 +163,7 @@ def test_sru_equals_its_formula(name, activation):
 @pytest.mark.parametrize("name", CELLS.parts)
 def test_no_input_and_no_state_are_zeros(name):
     cell, _ = make(name)
-    hidden, weights, zeros = (
-        torch.randn(BATCH, HIDDEN),
-        torch.randn(BATCH, HIDDEN),
-        torch.zeros(BATCH, HIDDEN),
-    )
+    (hidden, weights), zeros = torch.randn(2, BATCH, HIDDEN), torch.zeros(BATCH, HIDDEN)
     results = []
     for inputs in (None, zeros):
         step, state = cell.unroll(torch.float32), cell.start(hidden)

@@ -1,4 +1,4 @@
-"""Phrasebooks: what is said and read by rule, agents with known success, and inventories that do not fit."""
+"""Agents by rule, phrasebooks and fixed languages: what is said and read, known success, and what does not fit."""
 
 import json
 from types import SimpleNamespace
@@ -57,11 +57,9 @@ def test_a_speaker_covers_a_meaning_in_the_order_of_positions_while_there_is_roo
 
 def test_a_listener_adds_up_the_evidence_of_forms_long_ones_first():
     book = book_of(
-        pair_of("a", ["x=0"], 5),
-        pair_of("ab", ["x=1", "y=1"], 2),
-        pair_of("c", ["y=0"], 1),
+        pair_of("a", ["x=0"], 5), pair_of("ab", ["x=1", "y=1"], 2), pair_of("c", ["y=0"], 1),
         pair_of("c", ["x=0"], 3),
-    )
+    )  # fmt: skip
     assert read(book, "ab") == {"x=1": 1, "y=1": 1}  # not a, which overlaps
     assert read(book, "aab") == {"x=0": 5, "x=1": 1, "y=1": 1}
     assert read(book, "cc") == {"y=0": 2, "x=0": 6}  # a form of two meanings is evidence for both
@@ -169,20 +167,14 @@ UNFIT = [
             for content, message in UNFIT
         ),
         (COMPOSITIONAL, ("receiver.perception=linear",), r"receiver\.perception: expected identity"),
-        (
-            COMPOSITIONAL,
-            ("task.sender_input=targets_and_distractors",),
-            r"sender phrasebook: expected it to see",
-        ),
-        (
-            COMPOSITIONAL,
-            ("channel.length=fixed", "sender.fill=nothing"),
-            r"sender\.fill: messages .* expected repeat",
-        ),
+        (COMPOSITIONAL, ("task.sender_input=targets_and_distractors",),
+         r"sender phrasebook: expected it to see"),
+        (COMPOSITIONAL, ("channel.length=fixed", "sender.fill=nothing"),
+         r"sender\.fill: messages .* expected repeat"),
         (COMPOSITIONAL, ("task=reconstruction,num_known=1",), r"task: the receiver scores values"),
         (COMPOSITIONAL, ("sender.inventory=absent.json",), r"absent\.json: cannot be read"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_fit_is_refused(tmp_path, content, changes, message):
     experiment = experiment_of(tmp_path, content, *changes)
     with pytest.raises(ConfigError, match=f"^{message}"):
@@ -206,3 +198,55 @@ def test_participants_with_a_book_understand_each_other_in_symbols_of_the_play(t
     with pytest.raises(ConfigError, match=r"^play\.participant\.inventory: .*: pair 8: unknown symbol '8'"):
         settings = [f"play={play.replace(',h]', ']')}", f"play.participant={book}", *world]
         train(load_experiment("talk_chain", settings), tmp_path / "few", **QUIET)
+
+
+SMALL = ("world.num_values=5", "channel.vocab_size=5", "receiver.hidden_size=8", "training.batch_size=4")
+
+
+def play(mode, *overrides, dtype=torch.float32):
+    """Values of the targets, (4, 2), what is asked of the receiver, the symbols, (4, 2), and what was played."""
+    experiment = load_experiment("fixed_language", [*SMALL, *overrides])
+    world = make_world(experiment)
+    game, batch = make_pair(experiment, world, dtype), world.batch("train", 0)
+    played = game.play(batch, mode, torch.Generator().manual_seed(0))
+    symbols = played.message.symbols
+    ids = symbols.argmax(-1) if symbols.dim() == 3 else symbols
+    asked = game.round_parts(batch)[1].values
+    return batch.values[batch.shown[:, 0]], asked, ids.t().numpy(), played
+
+
+@pytest.mark.parametrize("channel", ["reinforce", "gumbel"])
+@pytest.mark.parametrize("mode", ["train", "sample", "greedy"])
+def test_a_symbol_is_a_value_or_a_sum_of_both_which_may_be_asked_of_the_receiver(channel, mode):
+    values, _, said, played = play(mode, f"channel.kind={channel}")
+    assert (said == values + 1).all() and played.objective.isfinite()
+    values, _, said, _ = play(mode, f"channel.kind={channel}", "sender.language=sums")
+    sums = np.stack([values.sum(1), values[:, 0] - values[:, 1]], 1) % 5
+    assert (said == sums + 1).all()
+    values, asked, _, _ = play(mode, f"channel.kind={channel}", "task.asked=sums")
+    assert (asked.numpy() == np.stack([values.sum(1), values[:, 0] - values[:, 1]], 1) % 5).all()
+
+
+@pytest.mark.parametrize("receiver", ["lstm", "transformer", "fc2l", "hier:gru"])
+def test_its_certain_symbols_are_heard_in_the_precision_of_the_game(receiver):
+    """They are said in fp32, whatever the receiver computes in."""
+    *_, played = play("train", "channel.kind=gumbel", f"receiver={receiver}", dtype=torch.bfloat16)
+    played.objective.backward()
+    assert played.objective.isfinite()
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["channel.max_len=3"], "expected channel.max_len to be world.num_attributes"),
+        (["channel.vocab_size=4"], "at least world.num_values symbols, got 2 of 4 symbols for 10 features"),
+        (["sender.perception=mlp"], "sender.perception: expected identity"),
+        (["world.num_values=4", "sender.language=sums"], "sender.language: with 4 values two pairs may have"),
+        (["world.num_values=4", "task.asked=sums"], "task.asked: with 4 values two pairs may have the same"),
+        (["task.asked=sums", "task.num_known=1"], "num_known: expected 0 with asked=sums"),
+        (["world.num_attributes=3", "channel.max_len=3", "task.asked=sums"], "task.asked: sums need 2 attr"),
+    ],
+)  # fmt: skip
+def test_fixed_languages_that_do_not_fit_are_refused(overrides, message):
+    with pytest.raises(ConfigError, match=message):
+        play("greedy", *overrides)

@@ -20,22 +20,21 @@ RECEIVERS = [
 SENDERS = ["gru", "lstm-2l", "sru-z", "husenda:dgsend", "husendz:gru", "transformer", "fc2l"]
 MESSAGES = {
     "of all lengths": ["1 2", "", "1 2 3 1", "1 2", "2", "1 3", "3 3 3 3", "1"],
-    "ended at once": ["", "", ""],
-    "all the same": ["1 2", "1 2", "1 2", "1 2"],
-    "at full length": ["1 1 1 1", "2 1 1 1", "3 1 2 1"],
-    "one": ["2 3"],
-}
+    "ended at once": ["", "", ""], "all the same": ["1 2", "1 2", "1 2", "1 2"],
+    "at full length": ["1 1 1 1", "2 1 1 1", "3 1 2 1"], "one": ["2 3"],
+}  # fmt: skip
 
 
 @pytest.fixture
 def counted(monkeypatch):
     """The number of rows of each step of a GRU from now on."""
     numbers, forward = [], GRUGates.forward
-    monkeypatch.setattr(
-        GRUGates,
-        "forward",
-        lambda gates, inputs, *rest: numbers.append(len(inputs)) or forward(gates, inputs, *rest),
-    )
+
+    def counting(gates, inputs, *rest):
+        numbers.append(len(inputs))
+        return forward(gates, inputs, *rest)
+
+    monkeypatch.setattr(GRUGates, "forward", counting)
     return numbers
 
 

@@ -9,13 +9,7 @@ import pytest
 
 from ecsuite.corpus import Corpus
 from ecsuite.formats import write_corpus
-from ecsuite.grammars.baselines import (
-    text_parentheses,
-    uniform_noise,
-    zipf_mandelbrot,
-    zipf_noise,
-    zipf_parentheses,
-)
+from ecsuite.grammars import baselines
 from ecsuite.grammars.frequencies import unigrams
 from ecsuite.grammars.nesting import close_any, close_innermost, depths
 from ecsuite.grammars.registry import BASELINES, GRAMMARS
@@ -25,20 +19,20 @@ from ecsuite.runtime.ragged import Ragged
 
 
 def test_frequencies_of_noise_and_zipf_mandelbrot() -> None:
-    probabilities = zipf_mandelbrot(29_990)
+    probabilities = baselines.zipf_mandelbrot(29_990)
     assert probabilities[0] == pytest.approx(0.029565, rel=1e-4)
     assert probabilities[1] == pytest.approx(0.023275, rel=1e-4)
     assert -(probabilities * np.log2(probabilities)).sum() == pytest.approx(11.47116, abs=1e-4)
     assert probabilities[:100].sum() == pytest.approx(0.3795, abs=1e-4)
-    uniform = np.bincount(uniform_noise(100_000, rng(), num_types=10).messages.values)
+    uniform = np.bincount(baselines.uniform_noise(100_000, rng(), num_types=10).messages.values)
     assert uniform / 100_000 == pytest.approx(np.full(10, 0.1), abs=0.005)
-    zipf = np.bincount(zipf_noise(100_000, rng(), num_types=10).messages.values)
-    assert zipf / 100_000 == pytest.approx(zipf_mandelbrot(10), abs=0.005)
+    zipf = np.bincount(baselines.zipf_noise(100_000, rng(), num_types=10).messages.values)
+    assert zipf / 100_000 == pytest.approx(baselines.zipf_mandelbrot(10), abs=0.005)
 
 
 @pytest.mark.slow
 def test_parentheses_close_the_innermost_pair() -> None:
-    stream = zipf_parentheses(20_000, rng(), num_types=10_000_000).messages.values.tolist()
+    stream = baselines.zipf_parentheses(20_000, rng(), num_types=10_000_000).messages.values.tolist()
     stack: list[int] = []
     depths = []
     for symbol in stream:  # with so many types a symbol on top of the stack hardly ever opens a pair again
@@ -69,13 +63,13 @@ def test_baselines_are_functions_of_their_arguments(name: str, tmp_path: Path) -
 
 def test_parentheses_of_a_text_have_its_frequencies(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("the cat saw the dog and the bird")
-    corpus = text_parentheses(100_000, rng(), text=tmp_path / "words.txt", num_types=3)
+    corpus = baselines.text_parentheses(100_000, rng(), text=tmp_path / "words.txt", num_types=3)
     assert corpus.symbol_names == ("the", "cat", "saw")
     frequencies = np.bincount(corpus.messages.values) / 100_000
     assert frequencies == pytest.approx(np.array([3, 1, 1]) / 5, abs=0.01)
     assert corpus.metadata["num_types"] == 3
     with pytest.raises(ConfigError, match="give --text FILE"):
-        text_parentheses(10, np.random.default_rng(0))
+        baselines.text_parentheses(10, np.random.default_rng(0))
 
 
 def rng() -> np.random.Generator:
@@ -163,7 +157,11 @@ def test_brackets_need_two_symbols(family) -> None:
     assert family(4, rng(), num_types=3, open_probability=0).metadata["num_types"] == 2
     with pytest.raises(ConfigError, match="brackets: expected at least 2 symbols, got 1: raise --vocab-size"):
         family(4, rng(), num_types=1)
-    for make, probability in ((family, 1.5), (zipf_parentheses, -0.1), (zipf_parentheses, math.nan)):
+    for make, probability in (
+        (family, 1.5),
+        (baselines.zipf_parentheses, -0.1),
+        (baselines.zipf_parentheses, math.nan),
+    ):
         with pytest.raises(ConfigError, match=f"open_probability: expected 0 to 1, got {probability}"):
             make(4, rng(), open_probability=probability)
 

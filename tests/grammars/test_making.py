@@ -1,4 +1,4 @@
-"""`make_corpus`: defaults, options, errors, users' own grammars, clauses; folders of corpora can be scored."""
+"""`make_corpus`: words, meanings, options, errors, users' own grammars, clauses; folders of corpora can be scored."""
 
 import inspect
 from collections import Counter
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ecsuite.formats import read_corpus, write_corpus
+from ecsuite.grammars import words as w
 from ecsuite.grammars.clauses import clause_variants, clauses
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
@@ -184,3 +185,82 @@ def test_clauses_with_and_without_weights() -> None:
     assert sorted(plain.messages[5].tolist()) == sorted(shuffled.messages[5].tolist())
     assert plain.messages.values.tolist() != shuffled.messages.values.tolist()
     assert clauses("clauses+rot", 0).messages[0].tolist() == [1, 2, 12]
+
+
+def num_distinct(rows: np.ndarray) -> int:
+    return len(np.unique(rows.reshape(-1, rows.shape[-1]), axis=0))
+
+
+def test_meanings_are_in_order_and_messages_join_their_words() -> None:
+    meanings = w.all_meanings(Geometry(num_attributes=3, num_values=2))
+    assert meanings.tolist() == [[i >> 2, i >> 1 & 1, i & 1] for i in range(8)]
+    assert w.all_meanings(Geometry(num_attributes=1, num_values=3)).tolist() == [[0], [1], [2]]
+    assert w.all_meanings(Geometry(num_attributes=2, num_values=1)).tolist() == [[0, 0]]
+    geometry = Geometry(num_attributes=3, num_values=4, word_length=2)
+    words, meanings = w.draw_words(geometry, w.stream(0, "words")), w.all_meanings(geometry)
+    messages = w.concatenate(words, meanings)
+    for meaning, message in zip(meanings, messages, strict=True):
+        assert message.tolist() == [s for a, value in enumerate(meaning) for s in words[a, value]]
+
+
+@pytest.mark.parametrize("size", [{"word_length": 2}, {"word_length": 1, "vocab_size": 10}])
+def test_words_of_an_attribute_differ_where_there_are_fewer(size: dict[str, int]) -> None:
+    geometry = Geometry(**size)
+    assert not w.has_distinct_words(geometry)
+    words = w.draw_words(geometry, w.stream(0, "words"))
+    assert all(num_distinct(of_attribute) == 10 for of_attribute in words)
+
+
+@pytest.mark.parametrize(
+    ("draw", "size", "message"),
+    [
+        (w.draw_words, {"word_length": 1}, "10 values need 10 different words, but words of 1 symbols over 4 make only "
+         "4: raise --word-length to 2 or --vocab-size to 10"),
+        (w.draw_words, {"num_values": 1000, "num_attributes": 1}, "1000 values need 1000 different words, but words of "
+         "4 symbols over 4 make only 256: raise --word-length to 5 or --vocab-size to 6"),
+        (w.draw_words, {"vocab_size": 1}, "10 values need 10 different words, but words of 4 symbols over 1 make only "
+         "1: raise --vocab-size to 2"),
+        (w.draw_messages, {"word_length": 1}, "100,000 meanings need 100,000 different messages, but messages of 5 "
+         "symbols over 4 make only 1,024: raise --word-length or --vocab-size"),
+        (w.draw_words, {"num_values": 0}, "--num-values: expected 1 to 1,073,741,824, got 0"),
+        (w.draw_words, {"word_length": -1}, "--word-length: expected 1 to 10,000, got -1"),
+        (w.draw_words, {"num_attributes": 10**9}, "--num-attributes: expected 1 to 30, got 1,000,000,000"),
+        (w.draw_words, {"vocab_size": 2**31}, "--vocab-size: expected 1 to 2,147,483,647, got 2,147,483,648"),
+        (w.draw_words, {"num_attributes": 10}, "10^10 meanings in messages of 40 symbols do not fit in memory (at most "
+         "1,073,741,824 symbols in total): lower --num-attributes or --num-values"),
+    ],
+)  # fmt: skip
+def test_sizes_that_do_not_fit_name_the_remedy(draw, size, message) -> None:
+    with pytest.raises(ConfigError) as error:
+        draw(Geometry(**size), w.stream(0, "words"))
+    assert str(error.value) == message
+
+
+def test_random_messages_differ_where_there_are_few() -> None:
+    """4^6 = 4096 messages for 1000 meanings; independent draws would repeat some hundred."""
+    messages = w.draw_messages(Geometry(num_attributes=3, word_length=2), w.stream(0, "messages"))
+    assert messages.shape == (1000, 6) and num_distinct(messages) == 1000
+    every = w.draw_messages(Geometry(num_attributes=1, num_values=16, word_length=2), w.stream(0, "messages"))
+    assert num_distinct(every) == 16
+
+
+def test_streams_depend_on_seed_and_purpose() -> None:
+    draws = {
+        tuple(w.stream(seed, purpose).random(3)) for seed in (0, 1, 2**70) for purpose in ("words", "perm1")
+    }
+    assert len(draws) == 6 and w.stream(1, "words").random() == w.stream(1, "words").random()
+    with pytest.raises(ConfigError, match="--seed: expected at least 0, got -1"):
+        w.stream(-1, "words")
+
+
+def test_all_words_differ_where_there_are_enough() -> None:
+    geometry = Geometry()
+    assert (geometry.message_length, geometry.num_meanings) == (20, 100_000) and str(geometry) == "5x10|w4|V4"
+    geometry = Geometry()
+    assert w.has_distinct_words(geometry)
+    words = w.draw_words(geometry, w.stream(123, "words"))
+    assert words.shape == (5, 10, 4) and words.dtype == np.uint8 and num_distinct(words) == 50
+    assert set(np.unique(words)) == {0, 1, 2, 3}
+    words = w.draw_words(Geometry(word_length=40, vocab_size=1000), w.stream(0, "words"))
+    assert words.dtype == np.uint16 and num_distinct(words) == 50 and words.max() < 1000
+    assert w.draw_words(Geometry(vocab_size=2**16), w.stream(0, "words")).dtype == np.int32

@@ -7,18 +7,9 @@ from hypothesis import strategies as st
 from languages import corpus_of
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.counts import cooccurrence
+from ecsuite.eval.counts import cooccurrence, counting
 from ecsuite.eval.counts.cooccurrence import NO_CONCEPTS, Cells, Occurrences, concept_rows, incidence_of
-from ecsuite.eval.counts.counting import (
-    attribute_codes,
-    concept_sets,
-    distinct_vectors,
-    meaning_codes,
-    num_distinct_rows,
-    row_labels,
-)
 from ecsuite.eval.metrics import cbm
-from ecsuite.eval.metrics import cbm as module
 from ecsuite.eval.metrics.associations import assigned
 from ecsuite.eval.metrics.cbm import Samples, TranslationGraph, cooccurrence_counter, groups_of
 from ecsuite.eval.statistics.contingency import first_rows, num_codes
@@ -31,7 +22,7 @@ def test_sets_of_concepts_in_blocks_of_any_size(size, monkeypatch):
     monkeypatch.setattr(Ragged.blocks, "__defaults__", (size,))
     rows = [[2, 0, 2], [], [1], [0, 1, 0], [5], [3, 2], []]
     corpus = Corpus([[1]] * 7, concepts=rows, concept_names=list("abcdef"))
-    assert [row.tolist() for row in concept_sets(corpus)] == [sorted({*row}) for row in rows]
+    assert [row.tolist() for row in counting.concept_sets(corpus)] == [sorted({*row}) for row in rows]
 
 
 @pytest.mark.sample(1)
@@ -42,71 +33,56 @@ def test_rows_are_numbered_in_order_of_first_occurrence(highest, data):
     values = st.sampled_from([0, 1, 2, highest])
     rows = data.draw(st.lists(st.lists(values, max_size=12), min_size=1, max_size=12))
     distinct = list(dict.fromkeys(map(tuple, rows)))
-    assert row_labels(Ragged.from_rows(rows)).tolist() == [distinct.index(tuple(row)) for row in rows]
-    assert num_distinct_rows(Ragged.from_rows(rows)) == len(distinct)
+    assert counting.row_labels(Ragged.from_rows(rows)).tolist() == [
+        distinct.index(tuple(row)) for row in rows
+    ]
+    assert counting.num_distinct_rows(Ragged.from_rows(rows)) == len(distinct)
 
 
 @pytest.mark.parametrize("shape", [(0, 2), (5, 0), (1, 1), (40, 1), (40, 3), (3, 30)])
 def test_vectors_are_counted_and_numbered(shape):
     codes = np.random.default_rng(0).integers(0, 3, shape)
     distinct = list(dict.fromkeys(map(tuple, codes.tolist())))
-    labels = distinct_vectors(codes)
+    labels = counting.distinct_vectors(codes)
     assert labels.tolist() == [distinct.index(tuple(row)) for row in codes.tolist()]
-    assert num_codes(*meaning_codes(Corpus([[0]] * len(codes), meanings=codes))) == len(distinct)
-    assert first_rows(labels, len(distinct)).tolist() == [
-        labels.tolist().index(each) for each in range(len(distinct))
-    ]
+    assert num_codes(*counting.meaning_codes(Corpus([[0]] * len(codes), meanings=codes))) == len(distinct)
+    firsts = [labels.tolist().index(each) for each in range(len(distinct))]
+    assert first_rows(labels, len(distinct)).tolist() == firsts
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint16, np.int64, np.bool_, "U8"])
 def test_attribute_values_are_numbered_in_ascending_order(kind):
     columns = np.array([[-3, 100], [7, 100], [-3, 0], [127, 5]]).astype(kind)
-    codes = attribute_codes(Corpus([[0]] * 4, meanings=columns))
+    codes = counting.attribute_codes(Corpus([[0]] * 4, meanings=columns))
     assert codes.T.tolist() == [[sorted(set(c)).index(v) for v in c] for c in columns.T.tolist()]
 
 
-def test_attribute_values_may_be_far_apart():
-    least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-    codes = attribute_codes(Corpus([[0]] * 3, meanings=np.array([[most], [least], [0]])))
-    assert codes.tolist() == [[2], [0], [1]]
-
-
-def test_words_and_named_concepts():
-    corpus = Corpus(
-        messages=Ragged.from_rows([[7, 3, 7, 0, 5], [], [3]]),
-        eos=0,
-        concepts=Ragged.from_rows([[4, 1, 4], [], [1]]),
-    )
+def test_incidences_of_words_and_concepts_by_hand():
+    corpus = corpus_of([[7, 3, 7, 0, 5], [], [3]], None, [[4, 1, 4], [], [1]], eos=0)
     incidence = incidence_of(corpus)[1]
     [units] = incidence.units(*incidence.own_pairing())
     assert (units.word.tolist(), units.tokens.tolist()) == ([0, 1, 0], [1, 2, 1])
     assert incidence.concepts[:, units.phrase].T.tolist() == [[0, 1], [0, 1], [0, 2]]
     assert concept_rows(corpus)[0] == "concepts" and incidence.work() == 5
-
-
-def test_attribute_values_stand_in_for_concepts():
     meanings = np.array([["red", "big"], ["blue", "big"], ["red", "tiny"]])
-    corpus = Corpus(messages=Ragged.from_rows([[1], [2], [3]]), meanings=meanings)
+    corpus = corpus_of([[1], [2], [3]], meanings)
     kind, rows = concept_rows(corpus)
     assert kind == "attributes" and [rows[i].tolist() for i in range(3)] == [[1, 2], [0, 2], [1, 3]]
-
-
-def test_pairing_shuffles_concepts_alone():
-    corpus = Corpus(messages=Ragged.from_rows([[1], [2]]), meanings=np.array([[0], [1]]))
+    corpus = corpus_of([[1], [2]], [[0], [1]])
     incidence = incidence_of(corpus)[1]
     [units] = incidence.units(np.array([0, 1]), np.array([1, 0]))
     assert units.word.tolist() == [0, 1] and incidence.concepts[:, units.phrase].tolist() == [[1, 0]]
+    least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    codes = counting.attribute_codes(Corpus([[0]] * 3, meanings=np.array([[most], [least], [0]])))
+    assert codes.tolist() == [[2], [0], [1]]
 
 
 def test_large_corpora_are_counted_alike(monkeypatch):
     """In blocks, with equal pairs joined, and with a list of cells instead of a table."""
     rng = np.random.default_rng(0)
     meanings, length = rng.integers(0, 3, (60, 3)), rng.integers(0, 5, 60)
-    corpus = Corpus(
-        messages=Ragged.from_rows([rng.integers(0, 4, each) for each in length]), meanings=meanings
-    )
-    rows = np.arange(0, 60, 2)
-    found = set()
+    corpus = corpus_of([rng.integers(0, 4, each) for each in length], meanings)
+    rows, found = np.arange(0, 60, 2), set()
     for most in (1 << 22, 40, 1):
         monkeypatch.setattr(cooccurrence, "_MOST_PAIRS", most)
         incidence = incidence_of(corpus)[1]
@@ -186,8 +162,8 @@ def test_groups_count_as_pairs_do(max_table, phrases, data):
 def sizes(request, monkeypatch):
     """Samples of a part, and entries of a table."""
     rows, entries = request.param
-    monkeypatch.setattr(module, "ROWS", rows)
-    monkeypatch.setattr(module, "_MAX_TABLE", entries)
+    monkeypatch.setattr(cbm, "ROWS", rows)
+    monkeypatch.setattr(cbm, "_MAX_TABLE", entries)
 
 
 @pytest.mark.parametrize("count", ["tokens", "types"])
@@ -214,13 +190,7 @@ def test_counts_are_those_of_all_rows(sizes, count, repeats):
     assert (graph.shares()[:, 1] == with_word / concepts.totals()[concept]).all()
     named = dict(zip(word.tolist(), concept.tolist(), strict=True))
     by_hand = [
-        len(
-            {
-                kind
-                for kind in map(list(samples.word_ids).index, set(message))
-                if named.get(kind, -1) in phrase
-            }
-        )
+        len({kind for kind in map(list(samples.word_ids).index, set(message)) if named.get(kind, -1) in phrase})
         for message, phrase in zip(messages, phrases, strict=True)
-    ]
+    ]  # fmt: skip
     assert different.tolist() == by_hand and samples.word_names[0] == 1

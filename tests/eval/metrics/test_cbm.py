@@ -67,7 +67,7 @@ def test_known_matchings():
     assert score([[1], [2]], [[0, 0], [0, 0]]).details["tie_dependent"][0] == "value"
 
 
-def test_authors_sample(sample):
+def test_authors_sample(all_draws, sample):
     """Results of the authors' program (bcarmeli/cbm) on its own sample, EOS removed (its default)."""
     messages, concepts, names = sample
     result = score(messages, concepts, eos=0, names=names)
@@ -80,6 +80,7 @@ def test_authors_sample(sample):
     }  # fmt: skip
     assert result.details["map"][:3] == [[8, "14", 181], [15, "25", 174], [3, "45", 123]]
     assert not result.details["tied"] and result.ci95[0] < result.value < result.ci95[1]
+    assert result.chance.low <= result.chance.level <= result.chance.high < 0.06 and p_value(result) < 1e-6
 
 
 def test_authors_sample_with_other_arguments(sample):
@@ -90,7 +91,6 @@ def test_authors_sample_with_other_arguments(sample):
     assert counts == [1299, 9701, 11000, 566] and round(result.details["precision"], 3) == 0.037
     assert round(result.details["recall"], 3) == 0.408
     # In the text of the paper a word counts once per message: 388 of 5,511, as in the Python reference.
-    messages, concepts, _ = sample
     result = score(messages, concepts, eos=0, metric=cbm_types)
     assert (result.name, round(result.value, 4)) == ("cbm_types", 0.0704)
     assert result.signature == "cbm_types|count:types|eos:strip|n:1000|v:3"
@@ -101,13 +101,6 @@ def test_authors_sample_with_other_arguments(sample):
     result = cbm(read_corpus(SAMPLE), Options())[0]
     assert result.value == 0.1269
     assert result.details["map"][:3] == [["8", "14", 181], ["15", "25", 174], ["3", "45", 123]]
-
-
-def test_the_authors_sample_is_above_chance(all_draws, sample):
-    messages, concepts, _ = sample
-    result = score(messages, concepts, eos=0)
-    chance = result.chance
-    assert chance.low <= chance.level <= chance.high < 0.06 and p_value(result) < 1e-6
 
 
 @pytest.mark.parametrize("metric", [cbm, cbm_types])
@@ -125,17 +118,14 @@ def draws(messages, concepts, seed=0):
 
 
 def test_chance_over_every_order():
-    # Two words, two concepts, two samples each: a third of the orders are perfect, the others have half.
+    """Two words, two concepts, two samples each: a third of the orders are perfect, the others have half."""
     scores = draws([[1], [1], [2], [2]], [[0], [0], [1], [1]])
     assert set(scores.tolist()) == {0.5, 1.0} and 0.2 < np.mean(scores == 1) < 0.46
-    # Each draw is one of the scores over all orders of the phrases.
     messages, concepts = [[1, 1, 2], [], [3], [2, 1]], [[0, 1], [1], [], [2, 2, 0]]
-    possible = {
-        score(messages, [concepts[i] for i in order]).value for order in itertools.permutations(range(4))
-    }
-    drawn = draws(messages, concepts).tolist()
-    assert {round(value, 9) for value in drawn} <= {round(value, 9) for value in possible}
-    assert len(set(drawn)) > 1
+    orders = itertools.permutations(range(4))
+    possible = {round(score(messages, [concepts[i] for i in order]).value, 9) for order in orders}
+    drawn = {round(value, 9) for value in draws(messages, concepts).tolist()}
+    assert len(drawn) > 1 and drawn <= possible
 
 
 def test_a_random_language_is_at_chance():
@@ -174,25 +164,20 @@ def test_many_words_and_concepts_are_scored_as_few_are(monkeypatch):
     assert many.ci95 == pytest.approx(few.ci95)
 
 
-def test_large_corpora_get_fewer_permutations_and_take_seconds():
-    # 900 words and 2,700 concepts: with dense tables it took a minute.
-    rows = np.arange(1300)
+def test_a_table_with_a_column_of_trial_numbers_takes_seconds():
+    """900 words and 2,700 concepts: with dense tables it took a minute."""
+    rows, start = np.arange(1300), time.process_time()
     concepts = np.stack([rows % 24, 24 + rows, 1324 + rows % 900], axis=1)
-    start = time.process_time()
     score((rows % 900)[:, None], concepts)
     assert time.process_time() - start < 5
 
 
 def test_a_part_of_a_corpus_is_matched_anew():
-    corpus = noisy_corpus(np.random.default_rng(0), 60, 0.7)
-    rows = np.arange(0, 60, 2)
+    corpus, rows = noisy_corpus(np.random.default_rng(0), 60, 0.7), np.arange(0, 60, 2)
     part = score(*(each.take(rows) for each in (corpus.messages, corpus.concepts)))
-    everything = np.arange(60)
-    of_all = paired_score(corpus.content(), corpus.concepts, everything, "tokens")
-    assert of_all([(rows, rows)]) == [[part.value]]
-    of_part = np.arange(len(rows))
-    of_some = paired_score(corpus.content(), corpus.concepts, rows, "tokens")
-    assert of_some([(of_part, of_part)]) == [[part.value]]
+    for drawn_from, asked in ((np.arange(60), rows), (rows, np.arange(len(rows)))):
+        statistic = paired_score(corpus.content(), corpus.concepts, drawn_from, "tokens")
+        assert statistic([(asked, asked)]) == [[part.value]]
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -68,13 +69,14 @@ def test_large_corpora_have_one_process(corpus: Corpus, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("num_processes", [1, 2])
 def test_a_request_to_stop_ends_it_before_the_next_metric(num_processes: int, corpus: Corpus) -> None:
-    runner, metrics = Runner(should_stop=lambda: "preempted"), {name: load(name) for name in ("a", "b")}
+    metrics = {name: load(name) for name in ("a", "b")}
+    how = {"runner": Runner(should_stop=lambda: "preempted"), "num_processes": num_processes, "load": load}
     with pytest.raises(SystemExit, match="75"):
-        list(
-            compute_parallel(
-                metrics, corpus, Options(), runner=runner, num_processes=num_processes, load=load
-            )
-        )
+        list(compute_parallel(metrics, corpus, Options(), **how))
+
+
+def only(metric: Callable[[Corpus, Options], list[Score]]) -> dict[str, Metric]:
+    return {"a": Metric(metric, (Traits(name="a", about="a test"),))}
 
 
 def test_the_error_of_a_metric_is_raised(corpus: Corpus) -> None:
@@ -82,18 +84,16 @@ def test_the_error_of_a_metric_is_raised(corpus: Corpus) -> None:
         raise ValueError("of the metric")
 
     with pytest.raises(ValueError, match="of the metric"):
-        list(compute_parallel({"a": Metric(fails, (Traits(name="a"),))}, corpus, Options()))
+        list(compute_parallel(only(fails), corpus, Options()))
 
 
 def test_products_have_one_thread_whatever_the_machine_has(corpus: Corpus) -> None:
     def threads(corpus: Corpus, options: Options) -> list[Score]:
         numbers = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
-        return [unscored(traits)(value=max(numbers))]
-
-    traits = Traits(name="threads", about="most threads of a product")
+        return [unscored(Traits(name="a", about="most threads of a product"))(value=max(numbers))]
 
     with threadpool_limits(2, "blas"):
-        [[score]] = compute_parallel({"a": Metric(threads, (traits,))}, corpus, Options())
+        [[score]] = compute_parallel(only(threads), corpus, Options())
     assert score.value == 1
 
 
@@ -105,9 +105,8 @@ def test_a_metric_ends_at_the_first_signal(corpus: Corpus) -> None:
         ended.append(True)
         return []
 
-    metrics = {"slow": Metric(slow, (Traits(name="slow"),))}
     with stop_signals() as should_stop, pytest.raises(SystemExit) as raised:
-        list(compute_parallel(metrics, corpus, Options(), runner=Runner(should_stop=should_stop)))
+        list(compute_parallel(only(slow), corpus, Options(), runner=Runner(should_stop=should_stop)))
     assert (raised.value.code, ended) == (75, [])
 
 
@@ -154,15 +153,11 @@ def test_a_mean_of_some_of_the_speakers_says_so():
 
 def test_sizes_of_all_speakers_are_in_the_signature():
     rng = np.random.default_rng(0)
-    corpus = Corpus(
-        rng.integers(0, 5, (480, 3)).tolist(),
-        meanings=rng.integers(0, 4, (480, 2)),
-        columns={"speaker": np.repeat([0, 1, 2], [60, 120, 300])},
-    )
+    messages, meanings = rng.integers(0, 5, (480, 3)).tolist(), rng.integers(0, 4, (480, 2))
+    corpus = Corpus(messages, meanings=meanings, columns={"speaker": np.repeat([0, 1, 2], [60, 120, 300])})
     (score,) = scored("posdis", corpus)
     assert score.signature == "posdis|past_end:blank|eos:strip|n:60+120+300|v:3|speakers:3"
-    equal = corpus.where("speaker", 2)
-    halves = Corpus(equal.messages, meanings=equal.meanings, columns={"speaker": np.arange(300) % 2})
+    halves = Corpus(messages[180:], meanings=meanings[180:], columns={"speaker": np.arange(300) % 2})
     assert "|n:150|" in scored("posdis", halves)[0].signature
 
 

@@ -18,15 +18,14 @@ from ecsuite.grammars.icy import language
 from ecsuite.runtime.ragged import Ragged
 
 MEANINGS, MANY = grid(5, 5), grid(10, 10)
+WORDS = [[0], [1, 2], [3, 4, 5], [6, 6], [7]], [[8, 9], [10], [11, 12], [13], [14, 15]]
 
 
-def found_in(messages, meanings=MEANINGS):
+def found_in(messages, meanings=MEANINGS, metric=morphemes):
     """The score, and its inventory as a set of forms with meanings."""
-    score = morphemes(Corpus(messages, meanings=meanings), Options())[0]
-    pairs = {
-        (tuple(map(int, each["form"])), tuple(each["meaning"])) for each in score.details.get("inventory", ())
-    }
-    return score, pairs
+    score = metric(Corpus(messages, meanings=meanings), Options())[0]
+    inventory = score.details.get("inventory", ())
+    return score, {(tuple(map(int, each["form"])), tuple(each["meaning"])) for each in inventory}
 
 
 def corpus_of(name, num_attributes=2, num_values=6):
@@ -35,11 +34,10 @@ def corpus_of(name, num_attributes=2, num_values=6):
 
 
 def test_words_of_values_are_its_morphemes():
-    words = [[0], [1, 2], [3, 4, 5], [6, 6], [7]], [[8, 9], [10], [11, 12], [13], [14, 15]]
-    score, pairs = found_in([words[0][a] + words[1][b] for a, b in MEANINGS])
+    score, pairs = found_in([WORDS[0][a] + WORDS[1][b] for a, b in MEANINGS])
     assert pairs == {
         (tuple(word), (f"attribute{place}={value}",))
-        for place, attribute in enumerate(words)
+        for place, attribute in enumerate(WORDS)
         for value, word in enumerate(attribute)
     }
     assert score.value == score.details["covered_symbols"] == 1
@@ -70,14 +68,17 @@ def test_known_inventories():
     assert score.value == 0 and not pairs
 
 
-def test_neither_names_of_symbols_nor_the_order_of_messages_matter():
+@pytest.mark.parametrize("metric", [morphemes, csar])
+def test_neither_names_of_symbols_nor_the_order_of_messages_matter(metric):
     corpus = corpus_of("rot")
     messages = [row.tolist() for row in corpus.messages]
-    order = np.random.default_rng(1).permutation(len(messages))
+    order = (
+        np.random.default_rng(1).permutation(len(messages)) if metric is morphemes else range(len(messages))
+    )
     renamed = [[90 - 7 * symbol for symbol in messages[i]] for i in order]
-    first, pairs = found_in(messages, corpus.meanings)
-    second, others = found_in(renamed, corpus.meanings[order])
-    assert 0 < first.value == second.value < 1
+    first, pairs = found_in(messages, corpus.meanings, metric)
+    second, others = found_in(renamed, corpus.meanings[order], metric)
+    assert 0 < first.value == second.value
     assert {(tuple(90 - 7 * symbol for symbol in form), meaning) for form, meaning in pairs} == others
 
 
@@ -107,34 +108,16 @@ def test_of_a_language_that_says_half_the_order_of_messages_does_not_matter(metr
     assert max(values) > 0.4
 
 
-def csar_of(messages, meanings):
-    """The score of `csar`, and its inventory as a set."""
-    (score,) = csar(Corpus(messages, meanings=meanings), Options())
-    return score, {
-        (tuple(map(int, each["form"])), tuple(each["meaning"])) for each in score.details["inventory"]
-    }
-
-
 def test_without_an_end_known_morphemes_are_found_and_random_messages_have_many():
-    words = [[0], [1, 2], [3, 4, 5], [6, 6], [7]], [[8, 9], [10], [11, 12], [13], [14, 15]]
-    messages = [words[0][a] + words[1][b] for a, b in MEANINGS]
-    score, pairs = csar_of(messages, MEANINGS)
+    messages = [WORDS[0][a] + WORDS[1][b] for a, b in MEANINGS]
+    score, pairs = found_in(messages, metric=csar)
     assert pairs == found_in(messages)[1] and score.value == 1 and score.chance is None
-    _, noise = csar_of(np.random.default_rng(1).integers(6, size=(25, 4)).tolist(), MEANINGS)
+    _, noise = found_in(np.random.default_rng(1).integers(6, size=(25, 4)).tolist(), metric=csar)
     assert len(noise) > 15
     # The last message alone has the form 9, and is about the value 2.
     messages, meanings = [[0], [1], [0], [1], [9]], [[0], [1], [0], [1], [2]]
-    assert ((9,), ("attribute0=2",)) in csar_of(messages, meanings)[1]
+    assert ((9,), ("attribute0=2",)) in found_in(messages, meanings, csar)[1]
     assert ((9,), ("attribute0=2",)) not in found_in(messages, meanings)[1]
-
-
-def test_without_an_end_symbols_may_be_called_otherwise_and_few_messages_are_needed():
-    corpus = corpus_of("rot")
-    messages = [row.tolist() for row in corpus.messages]
-    first, pairs = csar_of(messages, corpus.meanings)
-    second, others = csar_of([[90 - 7 * each for each in row] for row in messages], corpus.meanings)
-    assert first.value == second.value
-    assert {(tuple(90 - 7 * each for each in form), meaning) for form, meaning in pairs} == others
     many = Corpus([[0], [1]] * MOST_MESSAGES, meanings=[[0], [1]] * MOST_MESSAGES)
     (score,) = csar(many, Options())
     assert score.value is None and "2,000 messages" in score.reason
@@ -152,14 +135,16 @@ def test_of_many_messages_some_are_drawn(monkeypatch):
     assert sum(each["num_messages"] for each in some.details["inventory"]) <= 300
 
 
-def test_of_equal_weights_the_highest_at_first_comes_first():
-    """As in the authors' program, before the form that was selected least often."""
+def test_equal_weights_and_sets_of_concepts():
+    # As in the authors' program, before the form that was selected least often.
     pairs = _Pairs(
         form=np.array([0, 1]), meaning=np.array([0, 1]), joint=np.ones(2), weight=np.array([0.2, 0.5])
     )
     units = SimpleNamespace(size=np.array([2, 1]))
     assert _best(pairs, np.array([0.1, 0.1]), units, units, np.array([0, 3])) == 1
     assert _best(pairs, np.array([0.2, 0.1]), units, units, np.array([0, 3])) == 0
+    concepts = Ragged.from_rows([[0, 1, 2], [1], [], [0, 2]])
+    assert num_meanings(concepts) == len(meanings_of(concepts).row) == 7 + 1 + 3
 
 
 @pytest.mark.parametrize(("name", "number"), [("morphemes", 2000), ("csar", 50)])
@@ -173,8 +158,3 @@ def test_wide_meanings_are_refused_before_they_take_all_memory(name, number):
         score.reason
         == f"takes too long for {sets:,} sets of concepts: a message has up to {number:,} concepts"
     )
-
-
-def test_sets_of_concepts_are_counted():
-    concepts = Ragged.from_rows([[0, 1, 2], [1], [], [0, 2]])
-    assert num_meanings(concepts) == len(meanings_of(concepts).row) == 7 + 1 + 3

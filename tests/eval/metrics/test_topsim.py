@@ -1,6 +1,7 @@
 """Topographic similarity: constructed languages, comparison with SciPy, sampling, distances and other options."""
 
 import itertools
+from collections import Counter
 from functools import partial
 from itertools import combinations
 
@@ -29,15 +30,14 @@ COMPOSITIONAL = np.add(GRID, [10, 20]).tolist()
 score = partial(score_of, topsim)
 
 
-def levenshtein(first, second):
-    """Edit distance by the recursion that defines it."""
-    if not first or not second:
-        return len(first) + len(second)
-    return min(
-        levenshtein(first[1:], second) + 1,
-        levenshtein(first, second[1:]) + 1,
-        levenshtein(first[1:], second[1:]) + (first[0] != second[0]),
-    )
+def edits(first, second):
+    """Levenshtein distance by its table."""
+    row = list(range(len(second) + 1))
+    for place, one in enumerate(first, 1):
+        before, row = row, [place]
+        for number, other in enumerate(second, 1):
+            row.append(min(row[-1] + 1, before[number] + 1, before[number - 1] + (one != other)))
+    return row[-1]
 
 
 @settings(max_examples=8, deadline=None)
@@ -49,7 +49,7 @@ def test_definition(seed):
     meanings = rng.integers(0, 3, (8, 3))
     result = score(messages, meanings)
     between_messages = [
-        levenshtein(a, b) / ((len(a) + len(b)) / 2 or 1) for a, b in itertools.combinations(messages, 2)
+        edits(a, b) / ((len(a) + len(b)) / 2 or 1) for a, b in itertools.combinations(messages, 2)
     ]
     between_meanings = pdist(meanings, "hamming")
     if np.ptp(between_messages) == 0 or np.ptp(between_meanings) == 0:
@@ -59,11 +59,9 @@ def test_definition(seed):
 
 
 def test_equal_distances_are_undefined_however_many_ids_there_are():
-    every = np.arange(60_000)[:, None]
+    every, meanings = np.arange(60_000)[:, None], np.tile(GRID, (600, 1))
     assert score(every, every).reason == "all distances between messages are equal"
-    meanings = np.tile(GRID, (600, 1))
-    reason = "all distances between messages are equal"
-    assert score([[1, 2]] * len(meanings), meanings).reason == reason
+    assert score([[1, 2]] * len(meanings), meanings).reason == "all distances between messages are equal"
 
 
 def test_features_are_compared_by_angle_and_concepts_by_shares():
@@ -207,16 +205,6 @@ def value(options, corpus=CORPUS):
     return score.value
 
 
-def edits(first, second):
-    """Levenshtein distance by its table."""
-    row = list(range(len(second) + 1))
-    for place, one in enumerate(first, 1):
-        before, row = row, [place]
-        for number, other in enumerate(second, 1):
-            row.append(min(row[-1] + 1, before[number] + 1, before[number - 1] + (one != other)))
-    return row[-1]
-
-
 def between(rows, distance):
     return [distance(*pair) for pair in combinations(rows, 2)]
 
@@ -259,25 +247,16 @@ def test_distances_are_those_of_their_definitions(messages, meanings):
 @pytest.mark.parametrize("name", ["hamming", "euclidean", "cosine", "jaccard", "levenshtein"])
 def test_distances_of_concepts(name):
     rows = [sorted(RNG.choice(6, 1 + place % 4, replace=False).tolist()) for place in range(30)]
-    corpus = Corpus(
-        [[each, each + 1] for row in rows for each in row[:1]],
-        concepts=Ragged.from_rows(rows),
-        concept_names=tuple("abcdef"),
-    )
-    vectors = np.zeros((30, 6))
-    for place, row in enumerate(rows):
-        vectors[place, row] = 1
+    corpus = corpus_of([[row[0], row[0] + 1] for row in rows], None, rows, concept_names=tuple("abcdef"))
+    vectors = np.array([np.isin(np.arange(6), row) for row in rows]) * 1.0
     expected = {
-        "hamming": lambda: 6 * pdist(vectors, "hamming"),
-        "euclidean": lambda: pdist(vectors),
-        "cosine": lambda: np.round(pdist(vectors, "cosine"), 9),
-        "jaccard": lambda: between(rows, jaccard),
+        "hamming": lambda: 6 * pdist(vectors, "hamming"), "euclidean": lambda: pdist(vectors),
+        "cosine": lambda: np.round(pdist(vectors, "cosine"), 9), "jaccard": lambda: between(rows, jaccard),
         "levenshtein": lambda: between(rows, edits),
-    }[name]()
+    }[name]()  # fmt: skip
     messages = between(corpus.messages, lambda a, b: edits(a.tolist(), b.tolist()) / 2)
-    assert value(f",meaning_distance={name}", corpus) == pytest.approx(
-        spearmanr(messages, expected).statistic, abs=1e-9
-    )
+    known = pytest.approx(spearmanr(messages, expected).statistic, abs=1e-9)
+    assert value(f",meaning_distance={name}", corpus) == known
 
 
 def test_names_and_signatures_have_what_is_unusual():
@@ -337,31 +316,26 @@ def test_degenerate_corpora_have_values_or_reasons():
         assert "not features" in scores(f",meaning_distance={name}", features)[0].reason
     concepts = Corpus([[1], [2], [1]], concepts=Ragged.from_rows([[0], [1], [0, 1]]))
     assert scores(",attribute=0", concepts)[0].reason == "the corpus has no attributes"
-    assert [score.reason for score in scores(",attribute=each", Corpus([[1], [2]]))] == [
-        "the corpus has no attributes"
-    ]
+    [score] = scores(",attribute=each", Corpus([[1], [2]]))
+    assert score.reason == "the corpus has no attributes"
     silent = scores(",message_distance=jaccard", corpus_of([[], [], []], [[0], [0], [1]]))
     assert silent[0].reason == "all distances between messages are equal"
     empty = corpus_of([[], [], [1]], [[0], [1], [2]])
     for name in OF_MESSAGES:
-        assert (
-            scores(f",message_distance={name}", empty)[0].reason == "all distances between meanings are equal"
-        )
+        [score] = scores(f",message_distance={name}", empty)
+        assert score.reason == "all distances between meanings are equal"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            ",meaning_distance=cosin",
-            "topsim.meaning_distance: unknown distance 'cosin'; did you mean 'cosine'?",
-        ),
+        (",meaning_distance=cosin", "topsim.meaning_distance: unknown distance 'cosin'; did you mean 'cosine'?"),
         (",mesage_distance=edit", "did you mean 'message_distance'?"),
         (",correlation=kendall", "topsim.correlation: unknown value 'kendall'"),
         (",given=attributes", "topsim.given: attributes needs attribute=0, or attribute=each"),
         (",attribute=-1", "topsim.attribute: expected"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_option_is_one_line(options, message):
     with pytest.raises(ConfigError) as raised:
         find_metric(f"topsim{options}")
@@ -402,8 +376,6 @@ def test_thresholds_and_correlations_of_segments():
     assert (low.name, usual.name) == ("has,threshold=0.0", "has")
     varied = Corpus([row[: 2 + place % 5 // 2] for place, row in enumerate(rows)])
     found = find_metric("zla,correlation=pearson")(varied, Options())[1]
-    kinds: dict[tuple[int, ...], int] = {}
-    for row in varied.messages:
-        kinds[tuple(row.tolist())] = kinds.get(tuple(row.tolist()), 0) + 1
+    kinds = Counter(tuple(row.tolist()) for row in varied.messages)
     expected = pearsonr(list(kinds.values()), [len(each) for each in kinds]).statistic
     assert found.value == pytest.approx(expected) and "|corr:pearson|" in found.signature

@@ -6,24 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from languages import corpus_of, grid, score_of
+from languages import grid, score_of
 from scipy.optimize import linprog
 
-from ecsuite.eval.metrics import tre as absolute_deviations
+from ecsuite.eval.metrics import tre as module
 from ecsuite.eval.metrics.conclusions import p_value
-from ecsuite.eval.metrics.tre import (
-    NUM_OBJECTS,
-    free_indicators,
-    least_absolute_errors,
-    plain_tre7,
-    simplex_error,
-    tre7,
-)
-from ecsuite.jobs.graph import Runner
 
 GRID = grid(3, 4)
 CONCATENATION = np.add(GRID, [10, 20])
-score, plain_score = partial(score_of, tre7), partial(score_of, plain_tre7)
+score, plain_score = partial(score_of, module.tre7), partial(score_of, module.plain_tre7)
 
 
 def slow_error(design, target):
@@ -70,8 +61,8 @@ def test_large_corpora_are_sampled():
     meanings = grid(19, 19)
     messages = np.random.default_rng(0).integers(1, 3, (361, 1))
     first, again, other = (score(messages, meanings, seed=seed) for seed in (3, 3, 4))
-    assert first == again and first.value != other.value and first.details["num_objects"] == NUM_OBJECTS
-    assert "|objects:300|seed:3|" in first.signature
+    assert first == again and first.value != other.value
+    assert first.details["num_objects"] == module.NUM_OBJECTS and "|objects:300|seed:3|" in first.signature
 
 
 def test_noise_scores_about_as_chance_does(all_draws):
@@ -85,7 +76,7 @@ def test_noise_scores_about_as_chance_does(all_draws):
     assert result.chance.compared is None and "null_columns" not in result.details
 
 
-def test_null_of_many_columns_is_drawn():
+def test_nulls_of_few_columns_have_all_and_those_of_many_are_drawn():
     rng = np.random.default_rng(0)
     meanings = rng.integers(0, 3, (60, 2))
     messages = np.where(rng.random((60, 2)) < 0.3, rng.integers(0, 12, (60, 2)), meanings)
@@ -94,25 +85,15 @@ def test_null_of_many_columns_is_drawn():
     assert result.chance.compared == pytest.approx(result.value, rel=0.2)
     assert result.chance.compared < result.chance.low
     assert result.value == plain_score(messages, meanings).value
-
-
-def test_constant_columns_are_not_drawn():
-    """Sixteen columns are few enough to use all; a seventeenth is one for every message."""
+    # Sixteen columns are few enough to use all; a seventeenth is one for every message.
     meanings = np.random.default_rng(0).integers(0, 2, (32, 2))
     messages = np.stack([np.arange(32) % 16, np.full(32, 99)], axis=1)
     assert "null_columns" not in score(messages, meanings).details
 
 
-def test_progress():
-    seen = []
-    runner = Runner(progress=lambda *step: seen.append(step))
-    tre7(corpus_of(CONCATENATION, GRID), runner=runner)
-    assert seen[0] == ("tre7", 0, 7)
-
-
 def test_free_indicators_are_a_basis():
     meanings = np.array([[0, 0, 1], [0, 0, 1], [1, 1, 0], [2, 1, 1], [2, 1, 0], [1, 1, 1]])
-    design = free_indicators(meanings)
+    design = module.free_indicators(meanings)
     assert design.shape[1] == np.linalg.matrix_rank(indicators(meanings)) == 4
     both = np.concatenate([design, indicators(meanings)], axis=1)
     assert np.linalg.matrix_rank(both) == np.linalg.matrix_rank(design) == 4
@@ -120,16 +101,18 @@ def test_free_indicators_are_a_basis():
 
 def test_least_absolute_errors_by_hand(monkeypatch):
     targets = np.array([[0.0, 1, 2, 10, 100], [5.0] * 5, [0.0] * 5])
-    assert list(least_absolute_errors(np.ones((5, 1)), targets)) == pytest.approx([2 + 1 + 8 + 98, 0, 0])
+    assert list(module.least_absolute_errors(np.ones((5, 1)), targets)) == pytest.approx(
+        [2 + 1 + 8 + 98, 0, 0]
+    )
     # Some columns are then 0 or sums of others: the equations of each step have no single solution.
     meanings = np.repeat(np.arange(6), 4)[:, None]
     targets = np.tile([1.0, 0, 0, 1], (1, 6))
     is_used = np.arange(24)[None] >= 12
-    assert list(least_absolute_errors(free_indicators(meanings), targets, is_used)) == [6]
-    monkeypatch.setattr(absolute_deviations, "MAX_STEPS", 0)
-    design = free_indicators(np.arange(12)[:, None] // 4)
+    assert list(module.least_absolute_errors(module.free_indicators(meanings), targets, is_used)) == [6]
+    monkeypatch.setattr(module, "MAX_STEPS", 0)
+    design = module.free_indicators(np.arange(12)[:, None] // 4)
     targets = np.tile([1.0, 1, 0, 1], (1, 3))
-    assert list(least_absolute_errors(design, targets)) == pytest.approx([3])
+    assert list(module.least_absolute_errors(design, targets)) == pytest.approx([3])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -137,17 +120,12 @@ def test_simplex_finds_the_same(seed):
     """Of noise, where zero is often best, of what is meant with noise, and of any numbers; of all rows or half."""
     rng = np.random.default_rng(seed)
     meanings = rng.integers(0, 5, (80, 3))
-    design = free_indicators(meanings)
-    is_meant = meanings[:, :1] == np.arange(5)
-    is_noise = rng.random((80, 20)) < 0.15
-    numbers = rng.normal(size=(80, 5)) * 1000
-    targets = np.concatenate([is_noise, is_meant ^ is_noise[:, :5], is_meant, numbers], axis=1).T.astype(
-        float
-    )
+    design, is_meant = module.free_indicators(meanings), meanings[:, :1] == np.arange(5)
+    is_noise, numbers = rng.random((80, 20)) < 0.15, rng.normal(size=(80, 5)) * 1000
+    targets = np.concatenate([is_noise, is_meant ^ is_noise[:, :5], is_meant, numbers], axis=1).T * 1.0
     is_used = np.ones(targets.shape, bool)
     is_used[::2] = rng.permutation(80) < 40
-    found = list(least_absolute_errors(design, targets, is_used))
-    expected = [
-        simplex_error(design[used], target[used]) for target, used in zip(targets, is_used, strict=True)
-    ]
+    pairs = zip(targets, is_used, strict=True)
+    expected = [module.simplex_error(design[used], target[used]) for target, used in pairs]
+    found = list(module.least_absolute_errors(design, targets, is_used))
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)

@@ -62,9 +62,8 @@ def test_attributes_are_named_or_numbered() -> None:
     assert set(read(other).values()) == {None}
     named = WordOrderOptions(agent="who", patient="whom", action="did")
     assert read(other, named)["agent_first"] == pytest.approx(0.75)
-    assert read(
-        replace(other, attribute_names=()), WordOrderOptions(agent="2", patient="1", action="0")
-    ) == read(other, named)
+    numbered = WordOrderOptions(agent="2", patient="1", action="0")
+    assert read(replace(other, attribute_names=()), numbered) == read(other, named)
 
 
 def test_chance_and_intervals_are_about_right() -> None:

@@ -12,19 +12,9 @@ from languages import score_of, scores_of
 from scipy.stats import spearmanr
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.metrics import find_metric
+from ecsuite.eval.metrics import find_metric, word_statistics
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options
-from ecsuite.eval.metrics.word_statistics import (
-    THRESHOLD,
-    boundaries,
-    elcc,
-    has,
-    segmented,
-    segments,
-    shuffle_symbols,
-    zla,
-)
 from ecsuite.runtime.ragged import Ragged
 
 
@@ -54,7 +44,7 @@ def slow_boundaries(messages, threshold):
 def positions(messages, threshold):
     """Boundaries as sets of positions in their messages."""
     rows = Ragged.from_rows(messages)
-    [begins] = boundaries(rows, threshold)
+    [begins] = word_statistics.boundaries(rows, threshold)
     pairs = zip(rows.offsets[:-1], rows.offsets[1:], strict=True)
     return [set(np.flatnonzero(begins[first:last]).tolist()) for first, last in pairs]
 
@@ -84,21 +74,21 @@ def test_words_are_found_and_segments_join_to_messages():
         set(np.cumsum([len(word) for word in message[:-1]]).tolist()) for message in said
     ]
     rows = Ragged.from_rows(messages)
-    parts = segments(rows, boundaries(rows, 0.8)[0])
+    parts = word_statistics.segments(rows, word_statistics.boundaries(rows, 0.8)[0])
     assert [parts[i].tolist() for i in range(3)] == said[0]
     assert len({tuple(parts[i].tolist()) for i in range(len(parts))}) == 4
     # The entropy after one symbol is never compared with that after none.
     assert positions([[0, 1], [0, 2], [0, 3]], 0.0) == [set(), set(), set()]
     rows = Ragged.from_rows([[1, 2, 3], [], [4, 5]])
-    parts = segments(rows, np.array([False, True, False, False, True]))
+    parts = word_statistics.segments(rows, np.array([False, True, False, False, True]))
     assert [parts[i].tolist() for i in range(len(parts))] == [[1], [2, 3], [4], [5]]
 
 
 def test_nothing_to_divide():
     for messages in ([], [[]], [[], []], [[3]], [[3, 3, 3, 3]] * 5):
         rows = Ragged.from_rows(messages)
-        [begins] = boundaries(rows, 0.0)
-        assert not begins.any() and len(segments(rows, begins)) == sum(map(bool, messages))
+        [begins] = word_statistics.boundaries(rows, 0.0)
+        assert not begins.any() and len(word_statistics.segments(rows, begins)) == sum(map(bool, messages))
 
 
 def test_emlangkit_agrees_where_every_message_ends_in_a_mark():
@@ -111,7 +101,9 @@ def test_emlangkit_agrees_where_every_message_ends_in_a_mark():
     lexicon = [rng.integers(0, 6, rng.integers(2, 5)).tolist() for _ in range(12)]
     messages = [[*chain(*(lexicon[i] for i in rng.integers(0, 12, 3))), 9] for _ in range(150)]
     rows, _ = Ragged.from_rows(messages).reindexed()
-    assert [boundaries(rows, bits)[0].sum() for bits in (0.0, 0.4, 0.8, 1.2)] == [429, 349, 298, 278]
+    assert [word_statistics.boundaries(rows, bits)[0].sum() for bits in (0.0, 0.4, 0.8, 1.2)] == [
+        429, 349, 298, 278,
+    ]  # fmt: skip
 
 
 def test_segments_in_the_place_of_symbols():
@@ -122,11 +114,11 @@ def test_segments_in_the_place_of_symbols():
     messages = [[symbol for value in row for symbol in words[value]] for row in meanings.tolist()] + [[]]
     corpus = Corpus(messages=Ragged.from_rows(messages), meanings=np.vstack([meanings, [[0, 0]]]))
     expected, numbers = [], {}
-    for message, begins in zip(messages, slow_boundaries(messages, THRESHOLD), strict=True):
+    for message, begins in zip(messages, slow_boundaries(messages, word_statistics.THRESHOLD), strict=True):
         cuts = [0, *sorted(begins), len(message)] if message else [0]
         parts = [tuple(message[first:last]) for first, last in pairwise(cuts)]
         expected.append([numbers.setdefault(part, len(numbers) + 1) for part in parts])
-    found = segmented(corpus, THRESHOLD)
+    found = word_statistics.segmented(corpus, word_statistics.THRESHOLD)
     assert [row.tolist() for row in found.messages] == expected and max(map(len, expected)) > 1
     (one,), (other,) = (
         find_metric(name)(each, Options())
@@ -135,7 +127,7 @@ def test_segments_in_the_place_of_symbols():
     assert one.value == other.value and one.signature != other.signature
 
 
-has_score = partial(score_of, has)
+has_score = partial(score_of, word_statistics.has)
 
 
 def test_known_boundaries():
@@ -150,13 +142,13 @@ def test_known_boundaries():
     result = has_score([[1], [], [2, 3]])
     assert (result.value, result.ci95) == (0, None)
     rows = Ragged.from_rows([[*chain(*said)] for said in words(30)])
-    shuffled = shuffle_symbols(rows, np.arange(len(rows)), np.random.default_rng(0))
+    shuffled = word_statistics.shuffle_symbols(rows, np.arange(len(rows)), np.random.default_rng(0))
     assert shuffled.lengths.tolist() == rows.lengths.tolist()
     assert sorted(shuffled.values.tolist()) == sorted(rows.values.tolist())
     assert shuffled.values.tolist() != rows.values.tolist()
 
 
-zla_scores = partial(scores_of, zla)
+zla_scores = partial(scores_of, word_statistics.zla)
 
 
 def law_abiding(num_messages=60):
@@ -208,7 +200,7 @@ def test_random_symbols_follow_the_law_and_so_does_their_null():
 
 
 def measure(rows, **known):
-    return {score.name: score.value for score in scores_of(elcc, rows, **known)}
+    return {score.name: score.value for score in scores_of(word_statistics.elcc, rows, **known)}
 
 
 def test_known_values():
@@ -256,11 +248,11 @@ def test_eos(rows, present, padding, why):
 
 def test_reasons_for_no_and_for_single_symbols():
     for rows in ([], [[]], [[], []]):
-        scores = {score.name: score for score in scores_of(elcc, rows)}
+        scores = {score.name: score for score in scores_of(word_statistics.elcc, rows)}
         for name in ("Token Count", "Line Count", "Unique Tokens", "Unique Lines"):
             assert scores.pop(name).value == 0
         assert {(each.value, each.reason) for each in scores.values()} == {(None, "every message is empty")}
-    reasons = {s.name: s.reason for s in scores_of(elcc, [[7], [7]])}
+    reasons = {s.name: s.reason for s in scores_of(word_statistics.elcc, [[7], [7]])}
     assert reasons["1-gram Normalized Entropy"] == "there is only one distinct symbol"
     assert reasons["2-gram Conditional Entropy"] == reasons["2-gram Entropy"] == "no message has two symbols"
 

@@ -1,5 +1,6 @@
 """An audit of a log: known answers of logs by any program, whatever the columns are called."""
 
+import itertools
 import json
 import math
 
@@ -134,90 +135,62 @@ def test_features_are_binned_and_positions_in_a_context_are_its_items():
     scores, _ = audited(rows)
     assert scores["signalling of obs_0"].value == pytest.approx(1, abs=0.02)
     assert scores["signalling of obs_1"].value < 0.05
-    rng = np.random.default_rng(0)
     rows = []
     for _ in range(200):
-        options = rng.permutation(4).tolist()
-        answer = int(rng.integers(4))
-        rows.append(
-            {"message": options[answer], "target": options[answer], "candidates": options, "answer": answer}
-        )
+        options, answer = rng.permutation(4).tolist(), int(rng.integers(4))
+        said = dict.fromkeys(("message", "target"), options[answer])
+        rows.append({**said, "candidates": options, "answer": answer})
     scores, found = audited(rows)
     assert scores["coordination"].value == pytest.approx(2, abs=0.05)
     assert any("position" in each for each in found.notes)
 
 
-@pytest.fixture
-def spoken():
-    """Rounds as arrays: four things, each with its word, and listeners who choose it among all."""
+def test_interactions_of_egg(as_json, tmp_path):
+    """Four things, each with its word, and listeners who choose it among all: as arrays, and as a dump."""
     rng = np.random.default_rng(0)
     things = rng.integers(4, size=120)
     options = np.stack([rng.permutation(4) for _ in things])
-    return things, options, (options == things[:, None]) + rng.normal(size=options.shape) / 10
-
-
-def test_interactions_of_egg(ecsuite, tmp_path, spoken):
-    things, options, scores = spoken
-    arrays = {
-        "sender_input": np.eye(4)[things],
-        "receiver_input": np.eye(4)[options],
-        "receiver_output": scores,
-    }
+    is_meant = options == things[:, None]
     np.savez(
-        tmp_path / "egg.npz",
-        message=things[:, None] + 1,
-        labels=(options == things[:, None]).argmax(1),
-        **arrays,
-    )
+        tmp_path / "egg.npz", message=things[:, None] + 1, labels=is_meant.argmax(1), sender_input=np.eye(4)[things],
+        receiver_input=np.eye(4)[options], receiver_output=is_meant + rng.normal(size=options.shape) / 10,
+    )  # fmt: skip
     dump = [f"input: {thing} -> message: {thing + 1},0 -> output: {thing}" for thing in things]
     (tmp_path / "egg.txt").write_text("\n".join(dump))
     for file in ("egg.npz", "egg.txt"):
-        found = json.loads(ecsuite("audit", file, "--json")[1])["scores"]
-        values = {each["name"]: each["value"] for each in found}
+        values = {each["name"]: each["value"] for each in as_json("audit", file)["scores"]}
         assert [values["signalling"], values["coordination"]] == pytest.approx([2, 2], abs=0.05)
 
 
-def test_recordings_of_parallel_environments(ecsuite, tmp_path):
+def test_recordings_of_parallel_environments(as_json, tmp_path):
     """A row an agent and step, a row a step with values by agent, and flattened rollouts as arrays."""
-    rng, rows, by_step = np.random.default_rng(0), [], []
-    for episode in range(12):
-        heard = 0
-        for step in range(6):
-            goal, sees = np.eye(3)[rng.integers(3)].tolist(), rng.normal(size=5).tolist()
-            said = int(np.argmax(goal))
-            begin = {"episode": episode, "step": step}
-            rows.append({**begin, "agent": "speaker_0", "observation": goal, "message": said, "action": None})
-            rows.append(
-                {**begin, "agent": "listener_0", "observation": sees, "message": None, "action": heard}
-            )
-            actions = {"speaker_0": said, "listener_0": said}
-            by_step.append(
-                {**begin, "observations": {"speaker_0": goal, "listener_0": sees}, "actions": actions}
-            )
-            heard = said
+    rng, rows, by_step, heard = np.random.default_rng(0), [], [], 0
+    for episode, step in itertools.product(range(12), range(6)):
+        goal, sees = np.eye(3)[rng.integers(3)].tolist(), rng.normal(size=5).tolist()
+        said, begin, heard = int(np.argmax(goal)), {"episode": episode, "step": step}, heard if step else 0
+        rows.append({**begin, "agent": "speaker_0", "observation": goal, "message": said, "action": None})
+        rows.append({**begin, "agent": "listener_0", "observation": sees, "message": None, "action": heard})
+        seen, actions = {"speaker_0": goal, "listener_0": sees}, {"speaker_0": said, "listener_0": said}
+        by_step.append({**begin, "observations": seen, "actions": actions})
+        heard = said
     arrays = {
         name: np.array([row[name] for row in rows[::2]]) for name in ("episode", "message", "observation")
     }
     np.savez(tmp_path / "rollout.npz", action=arrays["message"], **arrays)
     for name, own in (("rows.jsonl", rows), ("steps.jsonl", by_step)):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in own))
-    parts = {
-        "actions.speaker_0": "message",
-        "actions.listener_0": "action",
-        "observations.speaker_0": "observation",
-    }
-    options = [word for part, role in parts.items() for word in ("--column", f"{part}={role}")]
+    roles = ("actions.speaker_0=message", "actions.listener_0=action", "observations.speaker_0=observation")
+    options = [word for role in roles for word in ("--column", role)]
     for file, *more in (["rows.jsonl"], ["rollout.npz"], ["steps.jsonl", *options]):
-        found = json.loads(ecsuite("audit", file, *more, "--json")[1])
-        scores = {each["name"]: each for each in found["scores"]}
+        scores = {each["name"]: each for each in as_json("audit", file, *more)["scores"]}
         for name in ("signalling", "coordination"):
             assert scores[name]["value"] == pytest.approx(scores[name]["details"]["most"]), (file, name)
 
 
-def test_json_and_table(ecsuite, tmp_path):
-    file = tmp_path / "log.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in steps("seen", num_episodes=6)))
-    data = json.loads(ecsuite("audit", "log.jsonl", "--json")[1])
+def test_json_and_table(ecsuite, as_json, tmp_path):
+    log = "".join(json.dumps(row) + "\n" for row in steps("seen", num_episodes=6))
+    (tmp_path / "log.jsonl").write_text(log)
+    data = as_json("audit", "log.jsonl")
     require_listed("audit of a log", data)
     assert {each["name"]: each["value"] is None for each in data["scores"]}["partners"]
     assert data["needs_agents"] == ["severed", "constant", "self-sent"]

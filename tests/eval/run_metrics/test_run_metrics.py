@@ -79,14 +79,12 @@ def test_every_metric_of_a_run_is_asked_for_by_name(runs):
 
 
 def test_new_combinations_are_understood_less_often_than_those_of_training(runs):
-    trained, untrained = (
-        scores(runs[name], "generalisation")["generalisation"] for name in ("trained", "untrained")
-    )
+    names = ("trained", "untrained", "society")
+    trained, untrained, nothing = (scores(runs[name], "generalisation")["generalisation"] for name in names)
     assert trained.details["seen"] > trained.value + 0.2 and trained.chance.level == 0.25
     assert untrained.value == pytest.approx(0.25, abs=0.25)  # of five objects
     assert trained.details["held_out_meanings"] == 5 and trained.details["by_unseen_pairs"].keys() == {"1"}
     assert trained.details["gap"] == pytest.approx(trained.details["seen"] - trained.value)
-    nothing = scores(runs["society"], "generalisation")["generalisation"]
     assert nothing.reason == "nothing was held out of training: set world.held_out"
 
 
@@ -106,20 +104,17 @@ def test_rounds_of_a_society_have_what_was_drawn_in_the_evaluation(settings, tmp
 
 def test_the_score_is_a_mean_over_meanings(monkeypatch):
     """Two held-out meanings, one understood in one round of one, one in one round of three; the others are seen."""
-    meanings = np.array([[0, 0], [1, 1], [1, 1], [1, 1], [0, 1]])
-    rounds = EvaluatedRounds(
-        meanings=meanings,
-        split=np.array(["held_out"] * 4 + ["train"]),
-        accuracy=np.array([1.0, 1, 0, 0, 0.5]),
+    meanings, split = (
+        np.array([[0, 0], [1, 1], [1, 1], [1, 1], [0, 1]]),
+        np.array(["held_out"] * 4 + ["train"]),
     )
+    rounds = EvaluatedRounds(meanings=meanings, split=split, accuracy=np.array([1.0, 1, 0, 0, 0.5]))
     monkeypatch.setattr(evaluations, "played", lambda run: rounds)
+    kinds = {"task": SimpleNamespace(kind="discrimination"), "evaluation": SimpleNamespace(mode="greedy")}
     run = SimpleNamespace(
-        experiment=SimpleNamespace(
-            task=SimpleNamespace(kind="discrimination"), evaluation=SimpleNamespace(mode="greedy")
-        ),
-        players=SimpleNamespace(chance=lambda: {"accuracy": 0.25}),
+        experiment=SimpleNamespace(**kinds), players=SimpleNamespace(chance=lambda: {"accuracy": 0.25}),
         pair=SimpleNamespace(world=SimpleNamespace(trained_values=lambda: None)),
-    )
+    )  # fmt: skip
     [score] = generalisations.generalisation(run, Options())
     assert score.value == pytest.approx(2 / 3)
     assert score.details["seen"] == 0.5 and score.details["held_out_rounds"] == 4
@@ -147,10 +142,8 @@ def test_similarities_of_vectors_with_a_known_answer(runs, monkeypatch):
     low, high = found["rsa_sender"].chance.low, found["rsa_sender"].chance.high
     assert low < found["rsa_sender"].value < high
     monkeypatch.setattr(similarities, "of_sender", lambda game, objects: np.ones((25, 3)))
-    assert (
-        scores(runs["trained"], "rsa")["rsa"].reason
-        == "all pairs of objects are equally similar for the sender"
-    )
+    reason = "all pairs of objects are equally similar for the sender"
+    assert scores(runs["trained"], "rsa")["rsa"].reason == reason
 
 
 def rank_correlation(one, other):
@@ -397,18 +390,14 @@ def test_curves_of_a_run(ecsuite, as_json, folder, tmp_path, no_layout):
 @pytest.mark.parametrize(
     ("run", "arguments", "message"),
     [
-        (
-            "values",
-            "--noise deletion",
-            "deletion needs symbols, but the words of this channel are real-valued",
-        ),
+        ("values", "--noise deletion", "deletion needs symbols, but the words of this channel are real-valued"),
         ("small", "--noise erasur", "unknown noise 'erasur'"),
         ("small", "--noise none", "none has no rate"),
         ("small", "--noise deletion --rates 0,1.2", "expected shares from 0 to 1"),
         ("small", "--rates 0.1", "--rates: used with --noise only"),
         ("small", "--noise deletion --intervene drop", "expected one of these"),
     ],
-)
+)  # fmt: skip
 def test_what_can_not_be_is_refused(ecsuite, folder, run, arguments, message):
     code, _, err = ecsuite("evaluate", str(folder / run), *arguments.split())
     assert code == 2 and message in err and len(err.strip().splitlines()) == 1

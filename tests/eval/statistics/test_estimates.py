@@ -7,6 +7,9 @@ import pytest
 from scipy import stats
 from scipy.stats import t as student
 
+from ecsuite.eval.statistics import bootstrap
+from ecsuite.eval.statistics.bootstrap import expanded_level, mean_interval, statistic_interval, tipping_point
+from ecsuite.eval.statistics.correlation import pearson
 from ecsuite.eval.statistics.estimates import (
     Difference,
     average_ranks,
@@ -140,15 +143,17 @@ def test_coverage_of_crossed_means(number, is_shared, share):
 
 
 def test_differences_are_scipys():
-    first, second = RNG.normal(size=(2, 6))
-    found, theirs = paired_difference(first - second), stats.ttest_rel(first, second)
-    assert found.p_value == pytest.approx(theirs.pvalue)
-    assert found.ci95 == pytest.approx(tuple(theirs.confidence_interval()))
-    first, second = RNG.normal(size=6), RNG.normal(size=4)
-    found, theirs = unpaired_difference(first, second), stats.ttest_ind(first, second, equal_var=False)
-    assert found.mean == pytest.approx(first.mean() - second.mean())
-    assert found.p_value == pytest.approx(theirs.pvalue)
-    assert found.ci95 == pytest.approx(tuple(theirs.confidence_interval()))
+    first, second, third = RNG.normal(size=6), RNG.normal(size=6), RNG.normal(size=4)
+    for found, theirs, mean in (
+        (paired_difference(first - second), stats.ttest_rel(first, second), (first - second).mean()),
+        (
+            unpaired_difference(first, third),
+            stats.ttest_ind(first, third, equal_var=False),
+            first.mean() - third.mean(),
+        ),
+    ):
+        assert found.mean == pytest.approx(mean) and found.p_value == pytest.approx(theirs.pvalue)
+        assert found.ci95 == pytest.approx(tuple(theirs.confidence_interval()))
 
 
 def test_what_has_no_interval_or_no_p_value():
@@ -190,15 +195,12 @@ def test_coverage_of_differences():
     covered = np.zeros(3)
     for _ in range(200):
         first, second = RNG.normal(0.5, 1, size=8), RNG.normal(0, 2, size=5)
-        intervals = [
-            (values.mean(), stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values)))
-            for values in (first, second)
-        ]
-        found = (
-            paired_difference(first),
-            unpaired_difference(first, second),
-            difference_of_estimates(*intervals[0], *intervals[1]),
+        one, other = (
+            (each.mean(), stats.t.interval(0.95, len(each) - 1, each.mean(), stats.sem(each)))
+            for each in (first, second)
         )
+        differences = paired_difference(first), unpaired_difference(first, second)
+        found = *differences, difference_of_estimates(*one, *other)
         covered += [each.ci95[0] <= 0.5 <= each.ci95[1] for each in found]
     assert ((covered / 200 > 0.92) & (covered / 200 < 0.99)).all()
 
@@ -210,7 +212,7 @@ def effect(first, second, *, is_paired=False):
 
 
 def test_hedges_g_by_hand_and_its_interval_by_the_noncentral_t():
-    """Two groups of three whose means differ by one standard deviation: d = 1, J(4) = 1 - 3 / 15 = .8."""
+    # Two groups of three whose means differ by one standard deviation: d = 1, J(4) = 1 - 3 / 15 = .8.
     found = effect([2, 3, 4], [1, 2, 3])
     assert found.hedges_g == pytest.approx(0.8)
     scale, t = np.sqrt(2 / 3), np.sqrt(3 / 2)
@@ -219,10 +221,7 @@ def test_hedges_g_by_hand_and_its_interval_by_the_noncentral_t():
     turned = effect([1, 2, 3], [2, 3, 4])
     assert turned.hedges_g == pytest.approx(-0.8)
     assert turned.hedges_g_ci95 == pytest.approx((-found.hedges_g_ci95[1], -found.hedges_g_ci95[0]))
-
-
-def test_hedges_g_of_pairs_is_on_the_scale_of_groups():
-    """Pairs that differ by nearly the same have a narrow interval of g, which stays the difference by the spread."""
+    # Pairs that differ by nearly the same have a narrow interval of g, which stays the difference by the spread.
     first = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
     second = first - 1 + np.array([0.1, -0.1, 0.0, 0.1, -0.1])
     pairs, groups = effect(first, second, is_paired=True), effect(first, second)
@@ -262,11 +261,85 @@ def test_the_conclusion_follows_the_correction():
     both = corrected([Difference(mean=1.0, p_value=0.03), Difference(mean=-1.0, p_value=0.03)])
     assert alone.conclusion == "higher" and [each.conclusion for each in both] == ["not significant"] * 2
     [none, judged, barred] = corrected(
-        [
-            Difference(mean=1.0),
-            Difference(mean=-1.0, p_value=0.001, judged="lower"),
-            Difference(mean=-1.0, p_value=0.001, judged="unknown"),
-        ]
-    )
+        [Difference(mean=1.0), Difference(mean=-1.0, p_value=0.001, judged="lower"),
+         Difference(mean=-1.0, p_value=0.001, judged="unknown")]
+    )  # fmt: skip
     assert [none.conclusion, judged.conclusion, barred.conclusion] == ["unknown", "lower", "unknown"]
     assert none.p_holm is None
+
+
+def test_levels_and_widths_of_known_intervals():
+    # z* such that z* sd_n / sqrt(n) = t sd / sqrt(n), with sd_n the standard deviation over n, not n - 1
+    assert expanded_level(10) == pytest.approx(0.98289, abs=1e-5)
+    assert expanded_level(10_000) == pytest.approx(0.95, abs=1e-4)
+    values = stats.norm.ppf((np.arange(10) + 0.5) / 10)
+    low, high = mean_interval(values, expanded=True)
+    half = stats.t.ppf(0.975, 9) * values.std(ddof=1) / np.sqrt(10)
+    assert (low, high) == (pytest.approx(-half, rel=0.08), pytest.approx(half, rel=0.08))
+    narrow = mean_interval(values, expanded=False)
+    assert low < narrow[0] < 0 < narrow[1] < high
+    values = np.array([0.1, 0.4, -0.2, 0.9, 0.3, 0.35])
+    expected = stats.bootstrap((values,), np.mean, random_state=np.random.default_rng(5)).confidence_interval
+    assert mean_interval(values, expanded=False) == pytest.approx(tuple(expected), abs=0.05)
+
+
+def test_interval_moves_with_its_values_and_ignores_their_order():
+    values = np.array([0.1, 0.4, -0.2, 0.9, 0.3, 0.35])
+    interval = mean_interval(values, expanded=True)
+    assert mean_interval(values[::-1].copy(), expanded=True) == interval
+    assert mean_interval(values + 2, expanded=True) == pytest.approx((interval[0] + 2, interval[1] + 2))
+    assert mean_interval(-3 * values, expanded=True) == pytest.approx(
+        (-3 * interval[1], -3 * interval[0]), abs=0.05
+    )
+
+
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_few_values_have_none(number):
+    assert mean_interval(np.arange(number, dtype=float), expanded=True) is None
+
+
+def test_equal_values_have_an_interval_of_width_0():
+    values = np.full(7, 0.3)
+    assert mean_interval(values, expanded=True) == pytest.approx((0.3, 0.3))
+
+
+def test_interval_of_a_statistic_of_pairs():
+    first, second = np.arange(1.0, 8.0), np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0])
+    low, high = statistic_interval(pearson, first, second)
+    assert low < pearson(first, second) < high
+    order = np.random.default_rng(0).permutation(7)
+    assert statistic_interval(pearson, first[order], second[order]) == (low, high)
+    assert statistic_interval(pearson, 3 * first + 5, second / 7) == (low, high)
+    assert statistic_interval(pearson, first[:4], second[:4]) is None
+
+    def one(first, second):
+        return np.ones(first.shape[:-1])
+
+    assert statistic_interval(one, np.arange(6.0), np.arange(6.0)) is None
+
+
+@pytest.mark.slow
+def test_coverage_of_ten_normal_values(monkeypatch):
+    """Without the correction it is 91 %."""
+    monkeypatch.setattr(bootstrap, "NUM_RESAMPLES", 499)
+    samples = np.random.default_rng(0).normal(size=(400, 10))
+    covered = {}
+    for expanded in (True, False):
+        intervals = [mean_interval(values, expanded=expanded) for values in samples]
+        covered[expanded] = np.mean([low <= 0 <= high for low, high in intervals])
+    assert 0.925 < covered[True] < 0.975 and covered[False] < covered[True] - 0.015
+
+
+@pytest.mark.slow
+def test_the_point_of_a_logistic_curve_lies_within_its_interval():
+    rng = np.random.default_rng(0)
+    shares = rng.uniform(0, 0.3, 300)
+    turned = rng.random(300) < 1 / (1 + np.exp(-(shares - 0.1) / 0.02))
+    point, low, high = tipping_point(shares, turned)
+    assert low < 0.1 < high and high - low < 0.04 and point == pytest.approx(0.1, abs=0.01)
+
+
+def test_a_clean_change_is_half_way_and_no_change_has_no_point():
+    point, *_ = tipping_point([0.05] * 9 + [0.1] * 9, [False] * 9 + [True] * 9)
+    assert point == pytest.approx(0.075)
+    assert tipping_point([0.1, 0.2], [True, True]) is None is tipping_point([0.1, 0.2], [False, False])
