@@ -32,9 +32,8 @@ def make_players(kind="gumbel", **settings):
     symbols = {"vocab_size": 5, "length": "variable"} if kind in OF_SYMBOLS else {}
     settings = {"kind": kind, "max_len": 3, **symbols, **settings}
     sampled = ["evaluation.mode=sample"] if kind in OF_SYMBOLS else []
-    experiment = load_experiment(
-        "disc_tiny", [*(f"channel.{key}={value}" for key, value in settings.items()), *sampled]
-    )
+    channel = [f"channel.{key}={value}" for key, value in settings.items()]
+    experiment = load_experiment("disc_tiny", [*channel, *sampled])
     torch.manual_seed(0)
     world = make_world(experiment)
     return experiment, Population.from_experiment(experiment, world), world
@@ -65,9 +64,8 @@ def check_discrete(message, *, vocab_size, max_len, fixed):
 @pytest.mark.parametrize(("kind", "length", "mode"), CASES)
 @pytest.mark.parametrize(("vocab_size", "max_len", "batch"), [(5, 4, 16), (5, 1, 1), (1, 3, 16), (1, 1, 1)])
 def test_conventions_for_symbols(kind, length, mode, vocab_size, max_len, batch):
-    _, message = generate_message(
-        mode, batch, kind=kind, length=length, vocab_size=vocab_size, max_len=max_len
-    )
+    sizes = {"length": length, "vocab_size": vocab_size, "max_len": max_len}
+    _, message = generate_message(mode, batch, kind=kind, **sizes)
     fixed = length == "fixed"
     if message.symbols.is_floating_point():
         assert mode == "train" and kind != "reinforce"
@@ -116,18 +114,15 @@ def test_nothing_after_eos_is_ever_exported(kind, length):
             assert EOS not in message and len(message) == 6
         else:
             assert message.index(EOS) == len(message) - 1 <= 6
-    assert length == "fixed" or len(lengths) > 1, (
-        "an untrained sender should end its messages at various lengths"
-    )
+    assert length == "fixed" or len(lengths) > 1, "an untrained sender ends at various lengths"
     assert corpus.eos == (None if length == "fixed" else EOS)
 
 
 def test_states_at_the_ends():
     """Ids: state after the last symbol. Weights of fixed length: the last. Variable: all, with probabilities."""
     states = [torch.full((2, 1), float(step)) for step in range(3)]
-    ids = Message(
-        symbols=torch.tensor([[1, 0], [2, PAD], [0, PAD]]), ends=None, length=torch.tensor([3.0, 1.0])
-    )
+    symbols = torch.tensor([[1, 0], [2, PAD], [0, PAD]])
+    ids = Message(symbols=symbols, ends=None, length=torch.tensor([3.0, 1.0]))
     picked, probabilities = ids.at_ends(states)
     assert picked.flatten().tolist() == [2, 0] and probabilities.tolist() == [[1, 1]]
     weights = torch.full((3, 2, 4), 0.25)
@@ -220,9 +215,8 @@ def test_cnn_is_torchs_convolution_pooling_and_relu_in_as_many_blocks_as_the_pap
 def test_state_at_each_end_is_that_of_the_prefix(name):
     receiver = receiver_of(name)
     weights, ends = torch.rand(7, 5, 5).softmax(-1), torch.rand(7, 5).softmax(0)
-    states, probabilities = call_receiver(
-        receiver, Message(symbols=weights, ends=ends, length=torch.ones(5)), torch.float32
-    )
+    message = Message(symbols=weights, ends=ends, length=torch.ones(5))
+    states, probabilities = call_receiver(receiver, message, torch.float32)
     assert states.shape == (7, 5, receiver.state_size) and torch.equal(probabilities, ends)
     for end in range(7 if name in ATTENDING else 6):
         prefix = Message(symbols=weights[: end + 1], ends=None, length=torch.full((5,), end + 1.0))
@@ -238,14 +232,12 @@ def test_ids_and_weights_give_equal_states_and_symbols_after_the_end_are_ignored
     states, _ = call_receiver(receiver, discrete_message(ids, length), torch.float32)
     changed = ids.clone()
     changed[2:, 0], changed[3, 1] = torch.tensor([4, 3]), 1
-    torch.testing.assert_close(
-        call_receiver(receiver, discrete_message(changed, length), torch.float32)[0], states
-    )
+    alike, _ = call_receiver(receiver, discrete_message(changed, length), torch.float32)
+    torch.testing.assert_close(alike, states)
     weights, ends = one_hot(ids.clamp(min=0), 5).float(), torch.zeros(4, 3)
     ends.scatter_(0, length.long()[None] - 1, 1.0)
-    relaxed, probabilities = call_receiver(
-        receiver, Message(symbols=weights, ends=ends, length=length), torch.float32
-    )
+    message = Message(symbols=weights, ends=ends, length=length)
+    relaxed, probabilities = call_receiver(receiver, message, torch.float32)
     torch.testing.assert_close((relaxed * probabilities[..., None]).sum(0), states[0])
 
 

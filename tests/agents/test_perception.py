@@ -28,9 +28,8 @@ def make(name, object_shape=IMAGES, size=12, state_size=None):
     has_size = name in PERCEPTIONS.parts and "size" in option_types(PERCEPTIONS.load(name).Options)
     section = {"kind": name, **({"size": size} if has_size else {})}
     torch.manual_seed(0)
-    return make_object_perception(
-        read_part(PERCEPTIONS, [("", section)], "perception"), object_shape, state_size=state_size
-    )
+    part = read_part(PERCEPTIONS, [("", section)], "perception")
+    return make_object_perception(part, object_shape, state_size=state_size)
 
 
 def images(number, seed=1):
@@ -66,9 +65,8 @@ def test_conv4_is_four_blocks_of_plain_layers():
         channels = 64
     plain = nn.Sequential(*blocks)
     for place in range(4):
-        plain[4 * place].weight.data = (
-            ours.convolutions[place].weight.detach().clone(memory_format=torch.contiguous_format)
-        )
+        weight = ours.convolutions[place].weight.detach()
+        plain[4 * place].weight.data = weight.clone(memory_format=torch.contiguous_format)
     image_batch = images(4)
     expected = plain(image_batch.permute(0, 3, 1, 2).contiguous()).flatten(1)
     torch.testing.assert_close(ours(image_batch), expected, rtol=1e-4, atol=1e-4)
@@ -127,7 +125,7 @@ def test_conv_max_does_not_depend_on_positions_but_others_do():
         assert torch.allclose(here, there, rtol=1e-4, atol=1e-5) == (name == "conv_max")
 
 
-def test_outlines_have_no_colours():
+def test_outlines_and_half_of_the_maps_of_conv_max_have_no_colours():
     image_batch = torch.zeros(3, 2, 2, 3)
     image_batch[0, 0, 0] = torch.tensor([0.2, 0.8, 0.1])
     image_batch[0, 1, 0] = torch.tensor([0.4, 0.0, 0.1])
@@ -139,9 +137,6 @@ def test_outlines_have_no_colours():
         torch.testing.assert_close(outlined[0, ..., channel], expected)
         torch.testing.assert_close(outlined[1, ..., channel], expected)
     assert not outlined[2].any()  # a black image has no outlines
-
-
-def test_half_of_the_maps_of_conv_max_have_no_colour():
     perception, image_batch = (
         PERCEPTIONS.load("conv_max")(PerceptionOptions(), object_shape=IMAGES).eval(),
         images(2),

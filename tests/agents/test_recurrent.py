@@ -152,9 +152,8 @@ def test_the_sender_follows_section_3_3_2(soft_message_builder, torch_cell, cell
         stopness = sender.stop(lower[0]).sigmoid()
         expected.append(sender.scores(lower[0]))
         symbols = expected[-1].softmax(-1)
-    torch.testing.assert_close(
-        sender(meanings, soft_message_builder(5)), torch.stack(expected), rtol=1e-4, atol=1e-5
-    )
+    said = sender(meanings, soft_message_builder(5))
+    torch.testing.assert_close(said, torch.stack(expected), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("cell", CELLS)
@@ -164,9 +163,8 @@ def test_the_receiver_follows_appendix_c_5(torch_cell, discrete_message, cell, s
     torch.manual_seed(0)
     receiver = enlarge_weights(make_hierarchical_receiver(cell=cell, stop=stop, reset=reset, style="icy"))
     ids = torch.randint(1, 4, (6, 3))
-    upper_step, lower_step = (
-        stepper(torch_cell(cell, ours), cell) for ours in (receiver.upper, receiver.lower)
-    )
+    cells = (receiver.upper, receiver.lower)
+    upper_step, lower_step = (stepper(torch_cell(cell, ours), cell) for ours in cells)
     upper, lower, stopness = zeros(cell, 3), zeros(cell, 3), torch.ones(3, 1)
     for symbols in ids:
         lower = lower_step(receiver.embed(symbols), lower * (1 - stopness) if reset else lower)

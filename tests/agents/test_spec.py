@@ -50,10 +50,8 @@ def test_names_become_canonical(role, text, canonical):
 
 def test_fields_of_a_spec():
     spec = parse_agent("sender", "lstm-2l-z,hidden=64")
-    assert (spec.name, spec.family, spec.cell, spec.num_layers, spec.zero_input) == (
-        "lstm-2l-z", "lstm", "lstm", 2, True,
-    )  # fmt: skip
-    assert spec.number("hidden") == 64
+    found = (spec.name, spec.family, spec.cell, spec.num_layers, spec.zero_input)
+    assert found == ("lstm-2l-z", "lstm", "lstm", 2, True) and spec.number("hidden") == 64
     spec = parse_agent("receiver", "hier:dgrecv")
     assert (spec.name, spec.family, spec.cell) == ("hier:dgrecv", "hier:CELL", "dgrecv")
     assert spec.options == () and spec.number("hidden") is None

@@ -61,7 +61,7 @@ def test_baselines_are_functions_of_their_arguments(name: str, tmp_path: Path) -
     assert len(make(1, rng(), num_types=20, **text).messages) == 1
 
 
-def test_parentheses_of_a_text_have_its_frequencies(tmp_path: Path) -> None:
+def test_frequencies_of_texts_and_corpora(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("the cat saw the dog and the bird")
     corpus = baselines.text_parentheses(100_000, rng(), text=tmp_path / "words.txt", num_types=3)
     assert corpus.symbol_names == ("the", "cat", "saw")
@@ -70,13 +70,6 @@ def test_parentheses_of_a_text_have_its_frequencies(tmp_path: Path) -> None:
     assert corpus.metadata["num_types"] == 3
     with pytest.raises(ConfigError, match="give --text FILE"):
         baselines.text_parentheses(10, np.random.default_rng(0))
-
-
-def rng() -> np.random.Generator:
-    return np.random.default_rng(0)
-
-
-def test_words_of_texts_and_corpora_by_frequency(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     path.write_text("\ufeffb a c\n\n a  ä\tc a", encoding="utf-8")
     words, probabilities = unigrams(path, 10)
@@ -95,6 +88,10 @@ def test_words_of_texts_and_corpora_by_frequency(tmp_path: Path) -> None:
     (tmp_path / "text.txt.gz").write_bytes(gzip.compress(said))
     plain, packed = (unigrams(tmp_path / name, 10) for name in ("text.txt", "text.txt.gz"))
     assert plain[0] == packed[0] == ("da", "bu", "ki") and (plain[1] == packed[1]).all()
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,9 @@ def test_a_language_has_a_message_for_each_meaning() -> None:
     assert len(make_corpus("concat", num_attributes=3).messages) == 1000
 
 
-def test_a_baseline_has_the_requested_number_of_symbols() -> None:
+def test_baselines_have_as_many_symbols_as_are_asked_for_and_signatures_of_their_texts(
+    tmp_path: Path,
+) -> None:
     corpus = make_corpus("Regular, runs=5,repeat_probability=0.2", num_symbols=500, vocab_size=50, seed=3)
     assert len(corpus.messages.values) == 500
     assert corpus.metadata == {
@@ -37,9 +39,6 @@ def test_a_baseline_has_the_requested_number_of_symbols() -> None:
         "vocab_size": 50,
     }  # fmt: skip
     assert len(make_corpus("uniform_noise").messages.values) == 1_000_000
-
-
-def test_the_signature_of_a_text_changes_with_the_text(tmp_path: Path) -> None:
     signatures = set()
     for text in ("a b", "a c", "a b b"):
         (tmp_path / "text.txt").write_text(text)
@@ -172,9 +171,7 @@ def test_orders_and_markers_have_their_shares() -> None:
 def test_clauses_with_and_without_weights() -> None:
     free, fixed = clauses("clauses,sov=1,osv=1", 3), clauses("clauses", 0)
     assert len(fixed.messages) == 720
-    sets = [
-        sorted(map(sorted, (each.messages[row].tolist() for row in range(720)))) for each in (free, fixed)
-    ]
+    sets = [sorted(sorted(row.tolist()) for row in each.messages) for each in (free, fixed)]
     assert sets[0] == sets[1]
     corpus = clause_variants("clauses,sov=1,osv=1,marker=0.2,agent_marker=1", 0, entities=2, actions=1)
     rows = [corpus.messages[row].tolist() for row in range(0, 8, 2)]
@@ -245,9 +242,8 @@ def test_random_messages_differ_where_there_are_few() -> None:
 
 
 def test_streams_depend_on_seed_and_purpose() -> None:
-    draws = {
-        tuple(w.stream(seed, purpose).random(3)) for seed in (0, 1, 2**70) for purpose in ("words", "perm1")
-    }
+    purposes = ("words", "perm1")
+    draws = {tuple(w.stream(seed, each).random(3)) for seed in (0, 1, 2**70) for each in purposes}
     assert len(draws) == 6 and w.stream(1, "words").random() == w.stream(1, "words").random()
     with pytest.raises(ConfigError, match="--seed: expected at least 0, got -1"):
         w.stream(-1, "words")

@@ -33,9 +33,8 @@ def test_rows_are_numbered_in_order_of_first_occurrence(highest, data):
     values = st.sampled_from([0, 1, 2, highest])
     rows = data.draw(st.lists(st.lists(values, max_size=12), min_size=1, max_size=12))
     distinct = list(dict.fromkeys(map(tuple, rows)))
-    assert counting.row_labels(Ragged.from_rows(rows)).tolist() == [
-        distinct.index(tuple(row)) for row in rows
-    ]
+    labels = [distinct.index(tuple(row)) for row in rows]
+    assert counting.row_labels(Ragged.from_rows(rows)).tolist() == labels
     assert counting.num_distinct_rows(Ragged.from_rows(rows)) == len(distinct)
 
 

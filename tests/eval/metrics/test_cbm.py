@@ -18,6 +18,7 @@ from ecsuite.eval.metrics.cbm import cbm, cbm_types, paired_score, sensitivity, 
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.statistics import matching, resampling
+from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.formats import read_corpus
 from ecsuite.runtime.errors import CorpusError
 
@@ -234,6 +235,7 @@ tokens = st.lists(st.integers(0, 3), min_size=1, max_size=5)
 
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.tuples(tokens, tokens), min_size=1, max_size=8), st.booleans())
+@few_draws()
 def test_counts_against_a_recount(rows, as_sets):
     messages, concepts = [said for said, _ in rows], [meant for _, meant in rows]
     result = score(messages, concepts, metric=cbm_types if as_sets else cbm)
@@ -315,6 +317,7 @@ samples = st.lists(
 
 @settings(max_examples=6, deadline=None)
 @given(samples, st.integers(1, 6), st.booleans())
+@few_draws()
 def test_every_point_is_the_metric_of_its_part(pairs, step, as_types):
     messages, concepts = [said for said, _ in pairs], [sorted(meant) for _, meant in pairs]
     if not any(concepts):

@@ -49,9 +49,13 @@ def test_scores_of_two_processes_are_those_of_one(corpus: Corpus) -> None:
 
 
 @pytest.mark.usefixtures("_here")
-def test_another_process_takes_the_last_and_scores_are_in_order(corpus: Corpus) -> None:
+def test_another_process_takes_the_last_unless_corpora_are_large(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (first, here), (own, own_place), (last, elsewhere) = processes(["first", "own", "last"], corpus, "own")
     assert (first, own, last) == ("first", "own", "last") and here == own_place == os.getpid() != elsewhere
+    monkeypatch.setattr(computing, "MAX_SYMBOLS", 1)
+    assert processes(["a", "last"], corpus) == [("a", os.getpid()), ("last", os.getpid())]
 
 
 @pytest.mark.sample(1)
@@ -59,12 +63,6 @@ def test_another_process_takes_the_last_and_scores_are_in_order(corpus: Corpus) 
 @pytest.mark.parametrize("name", ["fails", "ends"])
 def test_what_another_process_fails_to_compute_is_computed_here(name: str, corpus: Corpus) -> None:
     assert processes(["first", name], corpus) == [("first", os.getpid()), (name, os.getpid())]
-
-
-@pytest.mark.usefixtures("_here")
-def test_large_corpora_have_one_process(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(computing, "MAX_SYMBOLS", 1)
-    assert processes(["a", "last"], corpus) == [("a", os.getpid()), ("last", os.getpid())]
 
 
 @pytest.mark.parametrize("num_processes", [1, 2])
@@ -79,25 +77,12 @@ def only(metric: Callable[[Corpus, Options], list[Score]]) -> dict[str, Metric]:
     return {"a": Metric(metric, (Traits(name="a", about="a test"),))}
 
 
-def test_the_error_of_a_metric_is_raised(corpus: Corpus) -> None:
+def test_a_metric_ends_by_its_error_and_at_the_first_signal(corpus: Corpus) -> None:
     def fails(corpus: Corpus, options: Options) -> list[Score]:
         raise ValueError("of the metric")
 
     with pytest.raises(ValueError, match="of the metric"):
         list(compute_parallel(only(fails), corpus, Options()))
-
-
-def test_products_have_one_thread_whatever_the_machine_has(corpus: Corpus) -> None:
-    def threads(corpus: Corpus, options: Options) -> list[Score]:
-        numbers = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
-        return [unscored(Traits(name="a", about="most threads of a product"))(value=max(numbers))]
-
-    with threadpool_limits(2, "blas"):
-        [[score]] = compute_parallel(only(threads), corpus, Options())
-    assert score.value == 1
-
-
-def test_a_metric_ends_at_the_first_signal(corpus: Corpus) -> None:
     ended = []
 
     def slow(corpus: Corpus, options: Options) -> list[Score]:
@@ -108,6 +93,16 @@ def test_a_metric_ends_at_the_first_signal(corpus: Corpus) -> None:
     with stop_signals() as should_stop, pytest.raises(SystemExit) as raised:
         list(compute_parallel(only(slow), corpus, Options(), runner=Runner(should_stop=should_stop)))
     assert (raised.value.code, ended) == (75, [])
+
+
+def test_products_have_one_thread_whatever_the_machine_has(corpus: Corpus) -> None:
+    def threads(corpus: Corpus, options: Options) -> list[Score]:
+        numbers = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+        return [unscored(Traits(name="a", about="most threads of a product"))(value=max(numbers))]
+
+    with threadpool_limits(2, "blas"):
+        [[score]] = compute_parallel(only(threads), corpus, Options())
+    assert score.value == 1
 
 
 def scored(name, corpus):

@@ -29,9 +29,8 @@ ANSWERS = {
 
 
 def test_the_usual_metrics_are_all_that_are_not_asked_for_by_name():
-    assert list(DEFAULT_METRICS) == [
-        name for name in METRICS.parts if not find_metric(name).shared.is_asked_for
-    ]
+    usual = [name for name in METRICS.parts if not find_metric(name).shared.is_asked_for]
+    assert list(DEFAULT_METRICS) == usual
 
 
 def found_in(metrics, corpus, seed=0):
@@ -121,9 +120,8 @@ def test_random_code(all_draws):
 
 def test_one_row():
     found = found_in([name for name in OF_CORPORA if name != "elcc"], corpus_of([[1, 2]], [[0, 3]]))
-    known = {
-        "context_independence": 1, "word_entropy": 1, "concept_entropy": 1, "conflict_count": 0, "has": 0,
-    }  # fmt: skip
+    known = dict.fromkeys(("context_independence", "word_entropy", "concept_entropy"), 1)
+    known |= {"conflict_count": 0, "has": 0}
     assert {name: score.value for name, score in found.items() if score.value is not UNDEFINED} == known
     assert all(score.ci95 is None for score in found.values())
 
@@ -162,9 +160,8 @@ def test_nothing_after_eos_counts(some, name):
     messages, *about = some
     marked = [[*row, 99, *range(i % 3)] for i, row in enumerate(messages)]
     metric, options = find_metric(name), Options()
-    assert same(
-        metric(corpus_of(marked, *about, eos=99), options), metric(corpus_of(messages, *about), options)
-    )
+    expected = metric(corpus_of(messages, *about), options)
+    assert same(metric(corpus_of(marked, *about, eos=99), options), expected)
 
 
 @pytest.mark.sample(20)
@@ -257,6 +254,5 @@ def test_the_version_of_a_metric_is_that_of_its_signatures(name):
     """Also of one that shares its file, as `csar`: its kept results had the version of `morphemes`."""
     metric = find_metric(name)
     scores = metric(corpus_of([[1], [2], [2]], [[0], [1], [1]]), Options())
-    assert {score.signature.partition("|v:")[2].partition("|")[0] for score in scores} == {
-        str(find_metric(name).shared.version)
-    }
+    versions = {score.signature.partition("|v:")[2].partition("|")[0] for score in scores}
+    assert versions == {str(metric.shared.version)}

@@ -14,6 +14,7 @@ from sklearn.naive_bayes import CategoricalNB
 
 from ecsuite.eval.counts.counting import row_of
 from ecsuite.eval.metrics import disentanglement, find_metric
+from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.runtime.ragged import Ragged
 
 GRID = grid(3, 4)
@@ -45,6 +46,7 @@ def slow_disentanglement(variables, meanings):
 @settings(max_examples=8, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 @example(59953, False)  # two messages with equal meanings
+@few_draws()
 def test_definitions(seed, fixed_length):
     rng = np.random.default_rng(seed)
     num_rows = int(rng.integers(1, 15))
@@ -155,6 +157,7 @@ def slow_count(messages, meanings):
 
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5))
+@few_draws()
 def test_definition_of_conflict_count(seed, width):
     rng = np.random.default_rng(seed)
     num_rows = int(rng.integers(1, 20))
@@ -229,6 +232,7 @@ def slow_variation(messages, meanings, program):
 
 @settings(max_examples=8, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["conklin", "celebi"]))
+@few_draws()
 def test_definitions_of_variation(seed, program):
     rng = np.random.default_rng(seed)
     num_rows = int(rng.integers(2, 15))

@@ -25,7 +25,7 @@ def few(monkeypatch):
 @pytest.fixture
 def fewer(few, monkeypatch):
     """So few that nothing is learnt."""
-    monkeypatch.setattr(fresh_agents, "Training", partial(fresh_agents.Training, num_updates=20))
+    monkeypatch.setattr(fresh_agents, "Training", partial(fresh_agents.Training, num_updates=2, every=1))
 
 
 def corpus_of(name, num_attributes=2, num_values=4):
@@ -56,8 +56,7 @@ def test_chance_is_paired_by_seed(few, monkeypatch):
     """What agents of a seed have in common with all they learn does not widen the chance level."""
 
     def curves(learner, languages, meanings, training, seeds):
-        of_seed = np.array([0.3, 0.5])
-        of_shuffle = np.array([0.1, 0.12])
+        of_seed, of_shuffle = np.array([0.3, 0.5]), np.array([0.1, 0.12])
         area = np.stack([of_seed + 0.2, of_seed + of_shuffle, of_seed, of_seed])
         return fresh_agents.Curves(
             updates=np.array([0]), accuracy=area[..., None], of_attributes=area[..., None]

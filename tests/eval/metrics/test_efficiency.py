@@ -58,6 +58,11 @@ def test_known_places(tmp_path):
     assert found["efficiency_loss"].details["meanings"] == [2, 3]
     with pytest.raises(ConfigError, match=r"meaning 7 is not in space space\.csv"):
         scores([[1]], [["7"]], EfficiencyOptions(space=str(table)))
+    assert "no meanings" in efficiency(Corpus([[1], [2]]), Options())[0].reason
+    (tiny,) = {score.value for score in efficiency(Corpus([[1]], meanings=[[0]]), Options())}
+    assert tiny == 0
+    with pytest.raises(ConfigError, match="World Color Survey"):
+        scores([[1]], [[1]], EfficiencyOptions(space="colour"))
 
 
 def test_words_for_what_is_alike_are_efficient_and_others_are_not():
@@ -119,14 +124,6 @@ def test_random_languages_are_as_by_chance():
         score = scores(rng.integers(1, 4, (9, 1)), ALL, EfficiencyOptions(scale=0.7))["efficiency_loss"]
         p_values.append(score.chance.p_value(score.value)[0])
     assert sum(p is not None and p < 0.05 for p in p_values) <= 6
-
-
-def test_what_has_no_place():
-    assert "no meanings" in efficiency(Corpus([[1], [2]]), Options())[0].reason
-    (tiny,) = {score.value for score in efficiency(Corpus([[1]], meanings=[[0]]), Options())}
-    assert tiny == 0
-    with pytest.raises(ConfigError, match="World Color Survey"):
-        scores([[1]], [[1]], EfficiencyOptions(space="colour"))
 
 
 def test_a_run_is_asked_and_its_corpus_is_counted():

@@ -33,7 +33,7 @@ def corpus_of(name, num_attributes=2, num_values=6):
     return language(name, geometry, 1).corpus()
 
 
-def test_words_of_values_are_its_morphemes():
+def test_words_of_values_are_its_morphemes_and_a_holistic_language_has_none():
     score, pairs = found_in([WORDS[0][a] + WORDS[1][b] for a, b in MEANINGS])
     assert pairs == {
         (tuple(word), (f"attribute{place}={value}",))
@@ -44,9 +44,6 @@ def test_words_of_values_are_its_morphemes():
     assert score.details["synonymy"] == score.details["polysemy"] == 0 and score.details["form_length"] == 1.7
     assert p_value(score) < 0.05
     assert score.details["segmented"][0]["message"] == "[0: attribute0=0] [8 9: attribute1=0]"
-
-
-def test_concat_has_a_morpheme_for_each_value_and_a_holistic_language_none():
     concat, holistic = (morphemes(corpus_of(name), Options())[0] for name in ("concat", "hol"))
     assert concat.value == 1 and concat.details["num_morphemes"] == 12 and holistic.value == 0
     assert p_value(holistic) == 1 and holistic.details["inventory"] == []

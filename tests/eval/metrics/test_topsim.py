@@ -42,15 +42,15 @@ def edits(first, second):
 
 @settings(max_examples=8, deadline=None)
 @given(st.integers(0, 2**32 - 1))
+@few_draws()
 def test_definition(seed):
     """Reference implementation of EGG's definition: Levenshtein over mean length, Hamming, Spearman."""
     rng = np.random.default_rng(seed)
     messages = [rng.integers(1, 4, rng.integers(0, 5)).tolist() for _ in range(8)]
     meanings = rng.integers(0, 3, (8, 3))
     result = score(messages, meanings)
-    between_messages = [
-        edits(a, b) / ((len(a) + len(b)) / 2 or 1) for a, b in itertools.combinations(messages, 2)
-    ]
+    pairs = itertools.combinations(messages, 2)
+    between_messages = [edits(a, b) / ((len(a) + len(b)) / 2 or 1) for a, b in pairs]
     between_meanings = pdist(meanings, "hamming")
     if np.ptp(between_messages) == 0 or np.ptp(between_meanings) == 0:
         assert result.value is None
@@ -110,9 +110,8 @@ def test_few_different_messages_are_counted_instead_of_drawn(kind, monkeypatch):
     }[kind]
     first, other = (score(messages, **given, seed=seed) for seed in (1, 2))
     between = {"attributes": "hamming", "features": "cosine", "concepts": "jaccard"}[kind]
-    everything = spearmanr(
-        pdist(messages, "hamming"), pdist(vectors if kind != "attributes" else meanings, between).round(9)
-    ).statistic
+    known = meanings if kind == "attributes" else vectors
+    everything = spearmanr(pdist(messages, "hamming"), pdist(known, between).round(9)).statistic
     assert first.value == pytest.approx(everything, abs=1e-12)
     assert (other.value, other.signature) == (first.value, first.signature)
     assert other.ci95 == pytest.approx(first.ci95, abs=0.01) and "pairs:all|v:4" in first.signature

@@ -101,9 +101,8 @@ def test_free_indicators_are_a_basis():
 
 def test_least_absolute_errors_by_hand(monkeypatch):
     targets = np.array([[0.0, 1, 2, 10, 100], [5.0] * 5, [0.0] * 5])
-    assert list(module.least_absolute_errors(np.ones((5, 1)), targets)) == pytest.approx(
-        [2 + 1 + 8 + 98, 0, 0]
-    )
+    found = list(module.least_absolute_errors(np.ones((5, 1)), targets))
+    assert found == pytest.approx([2 + 1 + 8 + 98, 0, 0])
     # Some columns are then 0 or sums of others: the equations of each step have no single solution.
     meanings = np.repeat(np.arange(6), 4)[:, None]
     targets = np.tile([1.0, 0, 0, 1], (1, 6))

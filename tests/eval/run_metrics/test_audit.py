@@ -137,9 +137,8 @@ def test_messages_that_tell_nothing_but_how_often_an_agent_spoke():
         said = np.where(rng.random(counts.shape) < 0.5, counts.cumsum(0), rng.integers(0, 6, counts.shape))
         meant = 3 * counts.sum(0) + rng.integers(0, 3, counts.shape)
         rows = audit_outsider._Rows(counts, rng, 19)
-        p_values.append(
-            audit_outsider._information("signalling", "", rows.of(said), rows.of(meant), rows).p_value
-        )
+        found = audit_outsider._information("signalling", "", rows.of(said), rows.of(meant), rows)
+        p_values.append(found.p_value)
     assert 0.4 < np.mean(p_values) < 0.6 and np.mean(np.array(p_values) <= 0.05) < 0.1
 
 
@@ -167,9 +166,8 @@ def test_of_many_speakers_one_may_seem_to_say_something_by_chance():
     alike = [replace(each.loss, judged="not significant") for each in found.conditions[1:]]
     as_used = [replace(each, loss=loss) for each, loss in zip(found.conditions[1:], alike, strict=True)]
     for num_others, says in ((1, True), (5, False)):
-        told = audit_outsider.with_correction(
-            [replace(row, p_value=0.02), *[replace(row, p_value=0.6)] * num_others]
-        )
+        rows = [replace(row, p_value=0.02), *[replace(row, p_value=0.6)] * num_others]
+        told = audit_outsider.with_correction(rows)
         changed = replace(found, conditions=[found.conditions[0], *as_used], told=[*told, *others])
         assert told[0].p_holm == pytest.approx(0.02 * (1 + num_others))
         assert changed.conclusion.startswith("Messages depend on what speakers see") == says
@@ -197,9 +195,8 @@ def test_the_table_the_picture_and_what_is_refused(ecsuite, tmp_path, monkeypatc
 @pytest.mark.slow
 def test_outsiders_read_what_no_linear_model_does(monkeypatch):
     """Whether the last two messages are alike: nothing of it is in either alone, nor in their sum."""
-    monkeypatch.setattr(
-        audit_outsider, "TRAINING", replace(audit_outsider.TRAINING, num_updates=150, every=150, lr=0.02)
-    )
+    training = replace(audit_outsider.TRAINING, num_updates=150, every=150, lr=0.02)
+    monkeypatch.setattr(audit_outsider, "TRAINING", training)
     rng = np.random.default_rng(1)
     said = rng.integers(1, 3, (6, 100, 1))
     alike = np.concatenate([said[:1, :, 0] * 0, said[1:, :, 0] == said[:-1, :, 0]]).astype(int)

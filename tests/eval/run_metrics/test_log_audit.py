@@ -36,6 +36,10 @@ def audited(rows, seed=0, delay=1, **reading):
     return {each.name: each for each in found.scores}, found
 
 
+def of_file(ecsuite, *arguments):
+    return json.loads(ecsuite("audit", *arguments, "--json")[1])
+
+
 def p_of(score):
     return score.chance.p_value(score.value)[0]
 
@@ -69,11 +73,27 @@ def test_p_values_without_association_are_uniform(kind):
         assert name == "outsider" or (1 / len(found) - above).max() < bound, name  # its shares have ties
 
 
-def test_rows_of_copies_would_be_evidence_if_they_were_exchanged_alone():
+def test_null_of_rows_that_are_exchanged_alone_and_of_agents_that_never_met():
     rows = steps("copies")
     episodes, _ = audited(rows)
     alone, _ = audited([{key: row[key] for key in row if key != "episode"} for row in rows])
     assert p_of(episodes["signalling"]) > 0.05 > p_of(alone["signalling"])
+    rng, rows = np.random.default_rng(0), []
+    for pair in range(20):
+        for _ in range(6):
+            of_round = dict.fromkeys(("message", "target", "action"), int(rng.integers(3)))
+            rows.append({"pair": pair, "speaker": f"s{pair}", "listener": f"l{pair}", **of_round})
+    scores, found = audited(rows)
+    assert p_of(scores["partners"]) < 0.05 and found.exchange == "episodes, whose agents are others"
+    met = [{**row, "speaker": "s", "listener": "l"} for row in rows]
+    assert audited(met)[0]["partners"].reason.startswith("all agents met")
+    rows = [
+        {"pair": who, "speaker": who[0], "listener": who[1], "message": said, "action": said}
+        for who in ("ad", "cb", "ca")
+        for said in ("x", "y", "y", "z")
+    ]
+    assert audited([row for row in rows if row["pair"] != "ca"])[0]["partners"].chance is not None
+    assert audited([row for row in rows if row["pair"] != "ad"])[0]["partners"].value is None
 
 
 def test_value_by_hand():
@@ -92,25 +112,6 @@ def test_value_by_hand():
     rows = [{"speaker": 0, "listener": 1, **dict.fromkeys(names, int(n))} for n in rng.integers(3, size=90)]
     scores, _ = audited(rows)
     assert scores["coordination"].value > 1.5 and scores["listening"].value == 0
-
-
-def test_messages_of_agents_that_never_met_are_a_null():
-    rng, rows = np.random.default_rng(0), []
-    for pair in range(20):
-        for _ in range(6):
-            of_round = dict.fromkeys(("message", "target", "action"), int(rng.integers(3)))
-            rows.append({"pair": pair, "speaker": f"s{pair}", "listener": f"l{pair}", **of_round})
-    scores, found = audited(rows)
-    assert p_of(scores["partners"]) < 0.05 and found.exchange == "episodes, whose agents are others"
-    met = [{**row, "speaker": "s", "listener": "l"} for row in rows]
-    assert audited(met)[0]["partners"].reason.startswith("all agents met")
-    rows = [
-        {"pair": who, "speaker": who[0], "listener": who[1], "message": said, "action": said}
-        for who in ("ad", "cb", "ca")
-        for said in ("x", "y", "y", "z")
-    ]
-    assert audited([row for row in rows if row["pair"] != "ca"])[0]["partners"].chance is not None
-    assert audited([row for row in rows if row["pair"] != "ad"])[0]["partners"].value is None
 
 
 def test_results_depend_neither_on_the_order_of_rows_nor_on_names():
@@ -145,7 +146,7 @@ def test_features_are_binned_and_positions_in_a_context_are_its_items():
     assert any("position" in each for each in found.notes)
 
 
-def test_interactions_of_egg(as_json, tmp_path):
+def test_interactions_of_egg(ecsuite, tmp_path):
     """Four things, each with its word, and listeners who choose it among all: as arrays, and as a dump."""
     rng = np.random.default_rng(0)
     things = rng.integers(4, size=120)
@@ -158,11 +159,11 @@ def test_interactions_of_egg(as_json, tmp_path):
     dump = [f"input: {thing} -> message: {thing + 1},0 -> output: {thing}" for thing in things]
     (tmp_path / "egg.txt").write_text("\n".join(dump))
     for file in ("egg.npz", "egg.txt"):
-        values = {each["name"]: each["value"] for each in as_json("audit", file)["scores"]}
+        values = {each["name"]: each["value"] for each in of_file(ecsuite, file)["scores"]}
         assert [values["signalling"], values["coordination"]] == pytest.approx([2, 2], abs=0.05)
 
 
-def test_recordings_of_parallel_environments(as_json, tmp_path):
+def test_recordings_of_parallel_environments(ecsuite, tmp_path):
     """A row an agent and step, a row a step with values by agent, and flattened rollouts as arrays."""
     rng, rows, by_step, heard = np.random.default_rng(0), [], [], 0
     for episode, step in itertools.product(range(12), range(6)):
@@ -173,24 +174,23 @@ def test_recordings_of_parallel_environments(as_json, tmp_path):
         seen, actions = {"speaker_0": goal, "listener_0": sees}, {"speaker_0": said, "listener_0": said}
         by_step.append({**begin, "observations": seen, "actions": actions})
         heard = said
-    arrays = {
-        name: np.array([row[name] for row in rows[::2]]) for name in ("episode", "message", "observation")
-    }
+    names = ("episode", "message", "observation")
+    arrays = {name: np.array([row[name] for row in rows[::2]]) for name in names}
     np.savez(tmp_path / "rollout.npz", action=arrays["message"], **arrays)
     for name, own in (("rows.jsonl", rows), ("steps.jsonl", by_step)):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in own))
     roles = ("actions.speaker_0=message", "actions.listener_0=action", "observations.speaker_0=observation")
     options = [word for role in roles for word in ("--column", role)]
     for file, *more in (["rows.jsonl"], ["rollout.npz"], ["steps.jsonl", *options]):
-        scores = {each["name"]: each for each in as_json("audit", file, *more)["scores"]}
+        scores = {each["name"]: each for each in of_file(ecsuite, file, *more)["scores"]}
         for name in ("signalling", "coordination"):
             assert scores[name]["value"] == pytest.approx(scores[name]["details"]["most"]), (file, name)
 
 
-def test_json_and_table(ecsuite, as_json, tmp_path):
+def test_json_and_table(ecsuite, tmp_path):
     log = "".join(json.dumps(row) + "\n" for row in steps("seen", num_episodes=6))
     (tmp_path / "log.jsonl").write_text(log)
-    data = as_json("audit", "log.jsonl")
+    data = of_file(ecsuite, "log.jsonl")
     require_listed("audit of a log", data)
     assert {each["name"]: each["value"] is None for each in data["scores"]}["partners"]
     assert data["needs_agents"] == ["severed", "constant", "self-sent"]

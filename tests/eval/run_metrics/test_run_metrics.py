@@ -338,9 +338,8 @@ def test_a_run_beside_its_copy_with_other_names_of_symbols(runs):
         for agent in (game.speaker.network, game.listener.network):
             state = agent.state_dict()
             for name, tensor in state.items():
-                for axis in [
-                    axis for axis, size in enumerate(tensor.shape) if size == game.channel.symbol_size
-                ]:
+                sizes = enumerate(tensor.shape)
+                for axis in [axis for axis, size in sizes if size == game.channel.symbol_size]:
                     state[name] = tensor.index_select(axis, places)
             agent.load_state_dict(state)
     pairings = every_pairing([trained, renamed])

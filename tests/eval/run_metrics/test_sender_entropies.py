@@ -10,6 +10,7 @@ from ecsuite.eval.metrics import agent_answers as message_probabilities
 from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.agent_answers import said_by
 from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.run_metrics import covertness
 from ecsuite.eval.run_metrics.covertness import COUNTING, compared, overheard
 from ecsuite.eval.run_metrics.information_loss import InformationLossOptions, divided_loss, information_loss
 from ecsuite.eval.run_metrics.sender_entropies import EntropyOptions, entropies_of, message_entropy
@@ -249,9 +250,8 @@ def test_few_messages_leave_a_compositional_language_covert_but_no_constant_one(
     assert (gaps == 0).all() and accuracy["best"] == accuracy["guess"] == 0.25
     heard, messages = spoken
     names = np.array([0, 3, 1, 4, 2])
-    own, renamed = (
-        measured(heard_as((heard, each), np.arange(64)))[0] for each in (messages, names[messages])
-    )
+    languages = ((heard, each) for each in (messages, names[messages]))
+    own, renamed = (measured(heard_as(each, np.arange(64)))[0] for each in languages)
     assert np.allclose(own, renamed, rtol=0, atol=1e-12)
 
 
@@ -282,8 +282,9 @@ def test_outsiders_answer_by_what_they_observed(spoken):
         assert COUNTING[name](heard, observed, asked) == pytest.approx(expected)
 
 
-def test_a_receiver_is_an_outsider_that_learns(small_run):
-    metric = find_metric("covertness,messages=100")
+def test_a_receiver_is_an_outsider_that_learns(small_run, monkeypatch):
+    monkeypatch.setattr(covertness, "UPDATES", 3)
+    metric = find_metric("covertness,messages=100,rounds=200")
     score, matched = metric(small_run, seed=1)
     accuracy = score.details["accuracy"]
     assert {"partner", "best", "guess", "linear", "nearest", "receiver"} == set(accuracy)
@@ -293,15 +294,15 @@ def test_a_receiver_is_an_outsider_that_learns(small_run):
 
 
 def test_a_society_has_the_mean_over_its_senders(tmp_path):
-    small_run = covert_run(
-        tmp_path / "run", "society.senders=2", "society.receivers=2", "evaluation.mode=sample"
-    )
-    each = [measured(heard)[0] for heard in overheard(small_run, 600)]
-    found, _ = find_metric("covertness,outsiders=counting,rounds=600")(small_run)
+    society = (
+        "society.senders=2", "society.receivers=2", "evaluation.mode=sample", "evaluation.num_valid=200",
+    )  # fmt: skip
+    run = covert_run(tmp_path / "run", *society)
+    each = [measured(heard)[0] for heard in overheard(run, 200)]
+    found, _ = find_metric("covertness,outsiders=counting,rounds=200")(run)
     assert found.value == pytest.approx(np.mean(each)) and len(each) == 2
-    assert found.details["accuracy"]["partner"] == pytest.approx(
-        small_run.evaluate()["valid"]["accuracy"], abs=0.1
-    )
+    accuracy = run.evaluate()["valid"]["accuracy"]
+    assert found.details["accuracy"]["partner"] == pytest.approx(accuracy, abs=0.1)
 
 
 @pytest.mark.parametrize(

@@ -46,9 +46,8 @@ def test_the_formula_of_a_partial_correlation():
     """With one variable that is given: (r12 - r13 r23) / sqrt((1 - r13²) (1 - r23²))."""
     first, second, third, _ = normals(60)
     first, second = first + third, second - third
-    r12, r13, r23 = (
-        stats.spearmanr(one, two).statistic for one, two in ((first, second), (first, third), (second, third))
-    )
+    pairs = ((first, second), (first, third), (second, third))
+    r12, r13, r23 = (stats.spearmanr(*pair).statistic for pair in pairs)
     expected = (r12 - r13 * r23) / np.sqrt((1 - r13**2) * (1 - r23**2))
     found = correlation.relation(first, second, third[None])
     assert found.value == pytest.approx(expected) and abs(found.value) < abs(r12)
@@ -143,9 +142,8 @@ def test_the_test_keeps_its_level():
     rng = np.random.default_rng(1)
     third = rng.normal(size=(200, 15))
     first, second = third + rng.normal(size=(200, 15)), third + rng.normal(size=(200, 15))
-    p_values = [
-        correlation.relation(a, b, c[None]).p_value for a, b, c in zip(first, second, third, strict=True)
-    ]
+    rows = zip(first, second, third, strict=True)
+    p_values = [correlation.relation(a, b, c[None]).p_value for a, b, c in rows]
     assert 0.01 <= np.mean(np.array(p_values) <= 0.05) <= 0.10
 
 
@@ -174,9 +172,8 @@ def test_sources_of_few_groups_have_wide_intervals_or_none():
 def test_clusters():
     rng = np.random.default_rng(4)
     first, second, other = rng.normal(size=(3, 60))
-    columns = np.array(
-        [first, first + 0.2 * rng.normal(size=60), second, second + 1.1 * rng.normal(size=60), other]
-    )
+    noise = rng.normal(size=(2, 60))
+    columns = np.array([first, first + 0.2 * noise[0], second, second + 1.1 * noise[1], other])
     found = correlation.stability(columns, 0.7)
     assert found[0, 1] > 0.99 and found[0, 2] < 0.01 and found[0, 4] < 0.01 and 0.05 < found[2, 3] < 0.95
     np.testing.assert_array_equal(found, found.T)

@@ -35,9 +35,8 @@ def test_means_and_half_widths_by_hand():
     # t with 2 degrees of freedom leaves 2.5 % above 4.30265; the sample's deviation of 1, 2, 3 is 1.
     assert mean_and_half_width([1, 2, 3]) == pytest.approx((2.0, 4.3026527 / math.sqrt(3)))
     deviation = math.sqrt(2 / 3)
-    assert mean_and_half_width([1, 2, 3], published=True) == pytest.approx(
-        (2, 1.96 * deviation / math.sqrt(3))
-    )
+    known = pytest.approx((2, 1.96 * deviation / math.sqrt(3)))
+    assert mean_and_half_width([1, 2, 3], published=True) == known
     # t with 1 degree of freedom: 12.7062; the published one is 6.5 times as narrow, and sqrt(2) more.
     wide, narrow = (mean_and_half_width([0, 1], published=published)[1] for published in (False, True))
     assert wide == pytest.approx(12.7062047 / 2) and narrow == pytest.approx(1.96 / 2 / math.sqrt(2))
@@ -288,19 +287,13 @@ def test_interval_moves_with_its_values_and_ignores_their_order():
     interval = mean_interval(values, expanded=True)
     assert mean_interval(values[::-1].copy(), expanded=True) == interval
     assert mean_interval(values + 2, expanded=True) == pytest.approx((interval[0] + 2, interval[1] + 2))
-    assert mean_interval(-3 * values, expanded=True) == pytest.approx(
-        (-3 * interval[1], -3 * interval[0]), abs=0.05
-    )
+    turned = pytest.approx((-3 * interval[1], -3 * interval[0]), abs=0.05)
+    assert mean_interval(-3 * values, expanded=True) == turned
 
 
-@pytest.mark.parametrize("number", [1, 2, 4])
-def test_few_values_have_none(number):
-    assert mean_interval(np.arange(number, dtype=float), expanded=True) is None
-
-
-def test_equal_values_have_an_interval_of_width_0():
-    values = np.full(7, 0.3)
-    assert mean_interval(values, expanded=True) == pytest.approx((0.3, 0.3))
+def test_few_values_have_no_interval_and_equal_ones_one_of_width_0():
+    assert [mean_interval(np.arange(number) * 1.0, expanded=True) for number in (1, 2, 4)] == [None] * 3
+    assert mean_interval(np.full(7, 0.3), expanded=True) == pytest.approx((0.3, 0.3))
 
 
 def test_interval_of_a_statistic_of_pairs():

@@ -185,9 +185,8 @@ def test_draws_of_a_large_corpus_have_fewer_messages(monkeypatch):
     assert 3 < np.percentile(often, 5) < np.percentile(often, 95) < 17  # 9.9 times each
 
 
-def test_kept_draws_are_those_of_anew(all_draws):
-    """A second metric of a large corpus has the rows and partners of the first, and those of one alone."""
-
+def test_kept_draws_are_those_of_anew_and_of_the_corpus_that_is_scored(all_draws):
+    # A second metric of a large corpus has the rows and partners of the first, and those of one alone.
     def pairings(**asked):
         found = []
 
@@ -203,9 +202,6 @@ def test_kept_draws_are_those_of_anew(all_draws):
     with corpus_cache(corpus):
         assert [pairings(), pairings(seed=4), pairings(), pairings(seed=4)] == [alone, others] * 2
     assert alone != others
-
-
-def test_it_is_made_once_of_the_corpus_that_is_scored():
     scored, other = (corpus_of([[1], [2]], [[0], [1]]) for _ in range(2))
     calls = []
 
@@ -237,9 +233,8 @@ def test_p_values_by_hand_and_of_ties():
     # Draws that differ from the score by rounding alone are as far as it is.
     for scale in (1e-6, 1.0, 1e6):
         draws = np.array([0.3 * (1 + 1e-12), -0.3, 0.1, 0.0, -0.1, 0.2, -0.2]) * scale
-        assert Chance.from_permutations(draws, seed=0, bounds=None).p_value(0.3 * scale)[0] == pytest.approx(
-            3 / 8
-        )
+        found = Chance.from_permutations(draws, seed=0, bounds=None)
+        assert found.p_value(0.3 * scale)[0] == pytest.approx(3 / 8)
 
 
 def test_draws_without_a_value_are_left_out():
