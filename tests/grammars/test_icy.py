@@ -95,7 +95,7 @@ def test_chains_are_applied_from_left_to_right() -> None:
     assert not np.array_equal(twice, perm[:, order])  # each has a permutation of its own
 
 
-def test_names_are_canonical() -> None:
+def test_names_are_canonical_and_signatures_complete() -> None:
     names = {
         "Compositional": "concat", "Permute": "perm", "RandomProj": "proj", "Cumrot": "rot",
         "ShuffleWordsDet": "shufdet", "ShuffleWords": "shuf", "Holistic": "hol", "WordPairSums": "pairsum",
@@ -104,9 +104,6 @@ def test_names_are_canonical() -> None:
         "hol+perm": "hol+perm",
     }  # fmt: skip
     assert {name: language(name, SMALL, 0).name for name in names} == names
-
-
-def test_signatures_contain_everything_that_determines_messages() -> None:
     signatures = {
         "concat": "concat|3x5|w3|V4|seed:0|v:1",
         "shufdet": "shufdet,decides:last|3x5|w3|V4|seed:0|v:1",

@@ -125,10 +125,8 @@ def own(tmp_path, monkeypatch):
 def test_messages_of_own_grammars(own):
     corpus = own(COUNTING)
     assert [row.tolist() for row in corpus.messages] == [[1 + a, 1 + b] for a in range(3) for b in range(3)]
-    assert (
-        corpus.metadata["signature"]
-        == f"counting|2x3|w4|V4|seed:0|code:{own_code.checksum('own.py')[:12]}|v:1"
-    )
+    code = own_code.checksum("own.py")[:12]
+    assert corpus.metadata["signature"] == f"counting|2x3|w4|V4|seed:0|code:{code}|v:1"
     code = "def f(meanings, rng, geometry):\n    return [[1] * int(rng.integers(1, 4)) for _ in meanings]\n"
     first, second = own(code, "f"), own(code, "f")
     assert first.messages.lengths.tolist() == second.messages.lengths.tolist()
@@ -200,14 +198,6 @@ def test_meanings_are_in_order_and_messages_join_their_words() -> None:
         assert message.tolist() == [s for a, value in enumerate(meaning) for s in words[a, value]]
 
 
-@pytest.mark.parametrize("size", [{"word_length": 2}, {"word_length": 1, "vocab_size": 10}])
-def test_words_of_an_attribute_differ_where_there_are_fewer(size: dict[str, int]) -> None:
-    geometry = Geometry(**size)
-    assert not w.has_distinct_words(geometry)
-    words = w.draw_words(geometry, w.stream(0, "words"))
-    assert all(num_distinct(of_attribute) == 10 for of_attribute in words)
-
-
 @pytest.mark.parametrize(
     ("draw", "size", "message"),
     [
@@ -233,15 +223,12 @@ def test_sizes_that_do_not_fit_name_the_remedy(draw, size, message) -> None:
     assert str(error.value) == message
 
 
-def test_random_messages_differ_where_there_are_few() -> None:
-    """4^6 = 4096 messages for 1000 meanings; independent draws would repeat some hundred."""
+def test_random_messages_differ_and_streams_depend_on_seed_and_purpose() -> None:
+    # 4^6 = 4096 messages for 1000 meanings; independent draws would repeat some hundred.
     messages = w.draw_messages(Geometry(num_attributes=3, word_length=2), w.stream(0, "messages"))
     assert messages.shape == (1000, 6) and num_distinct(messages) == 1000
     every = w.draw_messages(Geometry(num_attributes=1, num_values=16, word_length=2), w.stream(0, "messages"))
     assert num_distinct(every) == 16
-
-
-def test_streams_depend_on_seed_and_purpose() -> None:
     purposes = ("words", "perm1")
     draws = {tuple(w.stream(seed, each).random(3)) for seed in (0, 1, 2**70) for each in purposes}
     assert len(draws) == 6 and w.stream(1, "words").random() == w.stream(1, "words").random()
@@ -249,10 +236,9 @@ def test_streams_depend_on_seed_and_purpose() -> None:
         w.stream(-1, "words")
 
 
-def test_all_words_differ_where_there_are_enough() -> None:
+def test_words_differ_where_there_are_enough_or_fewer() -> None:
     geometry = Geometry()
     assert (geometry.message_length, geometry.num_meanings) == (20, 100_000) and str(geometry) == "5x10|w4|V4"
-    geometry = Geometry()
     assert w.has_distinct_words(geometry)
     words = w.draw_words(geometry, w.stream(123, "words"))
     assert words.shape == (5, 10, 4) and words.dtype == np.uint8 and num_distinct(words) == 50
@@ -260,3 +246,6 @@ def test_all_words_differ_where_there_are_enough() -> None:
     words = w.draw_words(Geometry(word_length=40, vocab_size=1000), w.stream(0, "words"))
     assert words.dtype == np.uint16 and num_distinct(words) == 50 and words.max() < 1000
     assert w.draw_words(Geometry(vocab_size=2**16), w.stream(0, "words")).dtype == np.int32
+    for geometry in (Geometry(word_length=2), Geometry(word_length=1, vocab_size=10)):
+        words = w.draw_words(geometry, w.stream(0, "words"))
+        assert not w.has_distinct_words(geometry) and [num_distinct(each) for each in words] == [10] * 5

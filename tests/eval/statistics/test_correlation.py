@@ -126,8 +126,8 @@ def test_equal_variables_have_no_interval():
     assert found.reason == "ranks are perfectly correlated or sources are too few: no interval"
 
 
-def test_the_interval_covers():
-    """Of 400 samples of 25 pairs with a correlation of ranks of 0.483 (0.5 in Pearson's), 95 % hold it."""
+def test_the_interval_covers_and_the_test_keeps_its_level():
+    # Of 400 samples of 25 pairs with a correlation of ranks of 0.483 (0.5 in Pearson's), 95 % hold it.
     rng = np.random.default_rng(0)
     true = 6 / np.pi * np.arcsin(0.25)
     first = rng.normal(size=(400, 25))
@@ -135,10 +135,7 @@ def test_the_interval_covers():
     values = [stats.spearmanr(*pair).statistic for pair in zip(first, second, strict=True)]
     intervals = [correlation.fisher_interval(value, 25, 0) for value in values]
     assert 0.92 < np.mean([low <= true <= high for low, high in intervals]) < 0.98
-
-
-def test_the_test_keeps_its_level():
-    """Of 200 samples of independent variables that depend on a third one, about 5 % have p below 0.05."""
+    # Of 200 samples of independent variables that depend on a third one, about 5 % have p below 0.05.
     rng = np.random.default_rng(1)
     third = rng.normal(size=(200, 15))
     first, second = third + rng.normal(size=(200, 15)), third + rng.normal(size=(200, 15))

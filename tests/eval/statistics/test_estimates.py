@@ -181,16 +181,13 @@ def test_differences_of_estimates_by_hand():
     assert turned.p_value == pytest.approx(found.p_value)
 
 
-def test_the_interval_excludes_0_where_the_p_value_is_below_5_percent():
+def test_coverage_of_differences_and_their_p_values():
     for _ in range(200):
         bounds = np.sort(RNG.random((2, 3)), axis=1)
         (low, value, high), (other_low, other, other_high) = bounds.tolist()
         found = difference_of_estimates(value, (low, high), other, (other_low, other_high))
         assert (found.ci95[0] > 0 or found.ci95[1] < 0) == (found.p_value < 0.05)
-
-
-def test_coverage_of_differences():
-    """Each interval contains the true difference, 0.5, in about 95 % of 200 samples."""
+    # Each interval contains the true difference, 0.5, in about 95 % of 200 samples.
     covered = np.zeros(3)
     for _ in range(200):
         first, second = RNG.normal(0.5, 1, size=8), RNG.normal(0, 2, size=5)
