@@ -285,9 +285,8 @@ short_rows = st.lists(st.integers(0, 4), max_size=5)
 @given(st.lists(st.tuples(short_rows, short_rows), min_size=1, max_size=8), st.booleans())
 def test_tables_against_a_plain_count(rows, as_types):
     kept = (lambda row: sorted(set(row))) if as_types else list
-    graph = translation_of(
-        [said for said, _ in rows], [meant for _, meant in rows], "types" if as_types else "tokens"
-    )
+    said, meant = zip(*rows, strict=True)
+    graph = translation_of(said, meant, "types" if as_types else "tokens")
     if graph is None:
         assert not any(meant for _, meant in rows)
         return
@@ -296,9 +295,8 @@ def test_tables_against_a_plain_count(rows, as_types):
         weights.update(product(kept(said), kept(meant)))
         present.update(product(kept(said), set(meant)))
     for table, expected in ((graph.weights, weights), (graph.present, present)):
-        cells = product(
-            enumerate(graph.samples.word_ids.tolist()), enumerate(graph.samples.phrases.ids.tolist())
-        )
+        words, concepts = graph.samples.word_ids.tolist(), graph.samples.phrases.ids.tolist()
+        cells = product(enumerate(words), enumerate(concepts))
         assert all(table[i, j] == expected[word, concept] for (i, word), (j, concept) in cells)
         assert table.sum() == expected.total()
     assert (np.diff(graph.weights[graph.word, graph.concept]) <= 0).all()

@@ -174,9 +174,8 @@ def test_the_interval_of_a_mean_ends_where_the_scores_of_these_corpora_do(place)
     """One speaker has a word for each of eight concepts, one draws words: bits from 0 to 3, or 2 of four words."""
     concepts = np.tile(np.arange(8), 8)
     words = np.concatenate([concepts[:32], np.random.default_rng(0).integers(0, 4, 32)])
-    corpus = Corpus(
-        words[:, None].tolist(), meanings=concepts[:, None], columns={"speaker": np.repeat([0, 1], 32)}
-    )
+    columns = {"speaker": np.repeat([0, 1], 32)}
+    corpus = Corpus(words[:, None].tolist(), meanings=concepts[:, None], columns=columns)
     score = scored("word_entropy", corpus)[place]
     assert score.ci95 == (0.0, 3.0) and 0 < score.value < 3
 
@@ -195,9 +194,8 @@ def test_what_is_said_of_speakers_is_said_of_the_mean():
     assert score.value == 1.0 and score.details["note"] == "reduced"
     warning = "speaker a: left out: seed 1; speaker c: has no score and is not in the mean: no symbols"
     assert score.details["warning"] == warning
-    corpus = Corpus(
-        [[1], [2], [3], [3]], meanings=[[0], [0], [0], [1]], columns={"speaker": np.array([*"aabb"])}
-    )
+    columns = {"speaker": np.array([*"aabb"])}
+    corpus = Corpus([[1], [2], [3], [3]], meanings=[[0], [0], [0], [1]], columns=columns)
     score = scored("ami", corpus)[0]
     assert score.reason.startswith("speaker a: no message occurs twice")
     assert "; speaker b: there is only one distinct message" in score.reason

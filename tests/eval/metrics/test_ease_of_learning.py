@@ -58,9 +58,8 @@ def test_chance_is_paired_by_seed(few, monkeypatch):
     def curves(learner, languages, meanings, training, seeds):
         of_seed, of_shuffle = np.array([0.3, 0.5]), np.array([0.1, 0.12])
         area = np.stack([of_seed + 0.2, of_seed + of_shuffle, of_seed, of_seed])
-        return fresh_agents.Curves(
-            updates=np.array([0]), accuracy=area[..., None], of_attributes=area[..., None]
-        )
+        of_all, steps = area[..., None], np.array([0])
+        return fresh_agents.Curves(updates=steps, accuracy=of_all, of_attributes=of_all)
 
     monkeypatch.setattr(fresh_agents, "learning_curves", curves)
     score, _ = ease_of_learning(corpus_of("concat"), Options())

@@ -146,6 +146,16 @@ def test_codes_of_many_symbols_do_not_overflow():
     assert entropies.conditional_entropy(1, ()) == pytest.approx(2)
 
 
+def noisy_language(num_rows, num_positions, num_values=3, share=0.5):
+    """Two attributes, encoded by the first two positions in a share of the rows; all other symbols are random."""
+    rng = np.random.default_rng(0)
+    meanings = rng.integers(0, num_values, (num_rows, 2))
+    messages = rng.integers(0, num_values, (num_rows, num_positions))
+    is_clear = rng.random(num_rows) < share
+    messages[is_clear, :2] = meanings[is_clear]
+    return messages, meanings
+
+
 def test_chance_levels_of_long_messages():
     # Messages of six random symbols are unique, so any positions determine any attribute.
     rng = np.random.default_rng(0)
@@ -158,16 +168,6 @@ def test_chance_levels_of_long_messages():
         assert result.details["null_search"] == "exact" and result.chance.compared is None
         assert result.value < result.chance.low and p_value(result) < 0.05
         assert result.ci95[0] <= result.value <= result.ci95[1]
-
-
-def noisy_language(num_rows, num_positions, num_values=3, share=0.5):
-    """Two attributes, encoded by the first two positions in a share of the rows; all other symbols are random."""
-    rng = np.random.default_rng(0)
-    meanings = rng.integers(0, num_values, (num_rows, 2))
-    messages = rng.integers(0, num_values, (num_rows, num_positions))
-    is_clear = rng.random(num_rows) < share
-    messages[is_clear, :2] = meanings[is_clear]
-    return messages, meanings
 
 
 def test_draws_of_longer_messages_are_greedy(monkeypatch):

@@ -69,9 +69,8 @@ def test_known_inventories():
 def test_neither_names_of_symbols_nor_the_order_of_messages_matter(metric):
     corpus = corpus_of("rot")
     messages = [row.tolist() for row in corpus.messages]
-    order = (
-        np.random.default_rng(1).permutation(len(messages)) if metric is morphemes else range(len(messages))
-    )
+    order = np.random.default_rng(1).permutation(len(messages))
+    order = order if metric is morphemes else np.sort(order)
     renamed = [[90 - 7 * symbol for symbol in messages[i]] for i in order]
     first, pairs = found_in(messages, corpus.meanings, metric)
     second, others = found_in(renamed, corpus.meanings[order], metric)
@@ -134,9 +133,8 @@ def test_of_many_messages_some_are_drawn(monkeypatch):
 
 def test_equal_weights_and_sets_of_concepts():
     # As in the authors' program, before the form that was selected least often.
-    pairs = _Pairs(
-        form=np.array([0, 1]), meaning=np.array([0, 1]), joint=np.ones(2), weight=np.array([0.2, 0.5])
-    )
+    both = np.array([0, 1])
+    pairs = _Pairs(form=both, meaning=both, joint=np.ones(2), weight=np.array([0.2, 0.5]))
     units = SimpleNamespace(size=np.array([2, 1]))
     assert _best(pairs, np.array([0.1, 0.1]), units, units, np.array([0, 3])) == 1
     assert _best(pairs, np.array([0.2, 0.1]), units, units, np.array([0, 3])) == 0
