@@ -276,7 +276,8 @@ def test_vectors_without_attributes_are_as_by_chance(monkeypatch, num_seeds, num
 
 
 @pytest.mark.slow
-def test_attributes_are_read_from_trained_receivers(runs):
+def test_attributes_are_read_from_trained_receivers(runs, monkeypatch):
+    monkeypatch.setattr(transfer, "NUM_HALVES", NUM_HALVES)
     trained, untrained = (scores(runs[name], "transfer") for name in ("trained", "untrained"))
     assert trained["transfer"].value > trained["transfer"].chance.level + 0.1
     assert trained["transfer"].value > trained["transfer"].details["untrained"]
