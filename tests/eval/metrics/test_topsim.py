@@ -20,6 +20,7 @@ from ecsuite.eval.metrics import topsim as module
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.topsim import topsim
+from ecsuite.eval.statistics import resampling
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.parts import own_code
 from ecsuite.runtime.errors import ConfigError, PartError
@@ -120,11 +121,11 @@ def test_few_different_messages_are_counted_instead_of_drawn(kind, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("num_noise", [1, 40], ids=["counted", "drawn"])
-def test_the_interval_of_many_messages_covers_in_95_percent(num_noise):
-    with few_draws():
-        scores = [score(*noisy(5_000, num_noise, seed)) for seed in range(100)]
+def test_the_interval_of_many_messages_covers_in_95_percent(num_noise, monkeypatch):
+    monkeypatch.setattr(resampling, "NUM_PERMUTATIONS", 1)
+    scores = [score(*noisy(2_000, num_noise, seed)) for seed in range(60)]
     mean = np.mean([each.value for each in scores])
-    assert 90 <= sum(each.ci95[0] <= mean <= each.ci95[1] for each in scores) <= 99
+    assert 53 <= sum(each.ci95[0] <= mean <= each.ci95[1] for each in scores) <= 59
 
 
 @pytest.mark.slow
