@@ -1,16 +1,20 @@
-"""Perceptions: equal to plain PyTorch with equal weights, in both precisions and memory layouts."""
+"""Perceptions: equal to plain PyTorch with equal weights; image models of timm, with a small module in its place."""
+
+import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import nn
 
 from ecsuite.agents.options import PerceptionOptions
-from ecsuite.agents.perception import (
-    make_object_perception,
-    outlines,
-)
+from ecsuite.agents.perception import RecurrentPerception, make_object_perception, outlines
 from ecsuite.agents.registry import PERCEPTIONS
+from ecsuite.games.config.experiment import load_experiment, with_changes
+from ecsuite.games.runs.identity import RunContext, check_data
 from ecsuite.parts.registry import option_types, read_part
+from ecsuite.parts.strict_yaml import as_yaml
 from ecsuite.runtime.errors import ConfigError
 
 IMAGES = (64, 64, 3)
@@ -24,14 +28,8 @@ def make(name, object_shape=IMAGES, size=12, state_size=None):
     has_size = name in PERCEPTIONS.parts and "size" in option_types(PERCEPTIONS.load(name).Options)
     section = {"kind": name, **({"size": size} if has_size else {})}
     torch.manual_seed(0)
-    return make_object_perception(
-        read_part(PERCEPTIONS, [("", section)], "perception"), object_shape, state_size=state_size
-    )
-
-
-def without_size(name, size):
-    """The layers of a perception for images of this height and width, without the linear layer at the end."""
-    return PERCEPTIONS.load(name)(PerceptionOptions(), object_shape=(size, size, 3))
+    part = read_part(PERCEPTIONS, [("", section)], "perception")
+    return make_object_perception(part, object_shape, state_size=state_size)
 
 
 def images(number, seed=1):
@@ -42,8 +40,7 @@ def images(number, seed=1):
 def test_width_of_vectors(name):
     shape = IMAGES if name in OF_IMAGES else (7,)
     perception, size = make(name, shape)
-    assert perception(torch.rand(4, *shape)).shape == (4, size)
-    assert size == WIDTHS.get(name, 12)
+    assert perception(torch.rand(4, *shape)).shape == (4, size) and size == WIDTHS.get(name, 12)
 
 
 def test_tanh_is_as_wide_as_the_receivers_states_unless_it_has_a_size():
@@ -63,17 +60,13 @@ def test_conv4_is_four_blocks_of_plain_layers():
     blocks, channels = [], 3
     for _ in range(4):
         blocks += [
-            nn.Conv2d(channels, 64, 3, padding=1, bias=False),
-            nn.BatchNorm2d(64),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-        ]
+            nn.Conv2d(channels, 64, 3, padding=1, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(2),
+        ]  # fmt: skip
         channels = 64
     plain = nn.Sequential(*blocks)
     for place in range(4):
-        plain[4 * place].weight.data = (
-            ours.convolutions[place].weight.detach().clone(memory_format=torch.contiguous_format)
-        )
+        weight = ours.convolutions[place].weight.detach()
+        plain[4 * place].weight.data = weight.clone(memory_format=torch.contiguous_format)
     image_batch = images(4)
     expected = plain(image_batch.permute(0, 3, 1, 2).contiguous()).flatten(1)
     torch.testing.assert_close(ours(image_batch), expected, rtol=1e-4, atol=1e-4)
@@ -85,9 +78,7 @@ def test_conv4_is_four_blocks_of_plain_layers():
 @pytest.mark.parametrize("name", OF_IMAGES)
 @pytest.mark.parametrize("is_training", [True, False])
 def test_the_layout_of_images_in_memory_does_not_matter(name, is_training):
-    perception, _ = make(name)
-    perception.train(is_training)
-    image_batch = images(5)
+    perception, image_batch = make(name)[0].train(is_training), images(5)
     strided = image_batch.permute(0, 3, 1, 2).contiguous().permute(0, 2, 3, 1)
     assert not strided.is_contiguous()
     torch.testing.assert_close(perception(strided), perception(image_batch), rtol=1e-4, atol=1e-4)
@@ -95,14 +86,17 @@ def test_the_layout_of_images_in_memory_does_not_matter(name, is_training):
 
 @pytest.mark.parametrize("name", OF_IMAGES)
 def test_bf16_is_close_to_fp32_with_weights_and_gradients_in_fp32(name):
-    perception, _ = make(name)
-    image_batch = images(8)
-    exact, low_precision = perception(image_batch), perception(image_batch.bfloat16())
-    assert low_precision.dtype == torch.bfloat16
-    assert (low_precision.float() - exact).abs().mean() < 0.03 * exact.abs().mean()
-    low_precision.float().square().sum().backward()
-    for parameter in perception.parameters():
-        assert parameter.dtype == parameter.grad.dtype == torch.float32 and parameter.grad.isfinite().all()
+    """Also a batch of one image, as the last of an epoch may be, whose vector has no variance, is trained on."""
+    perception, size = make(name)
+    exact, rounded = perception(images(8)), perception(images(8).bfloat16())
+    assert rounded.dtype == torch.bfloat16
+    assert (rounded.float() - exact).abs().mean() < 0.03 * exact.abs().mean()
+    for vectors in (rounded.float().square(), perception(images(1))):
+        perception.zero_grad()
+        vectors.sum().backward()
+        for each in perception.parameters():
+            assert each.dtype == each.grad.dtype == torch.float32 and each.grad.isfinite().all()
+    assert perception.train()(images(1)).shape == (1, size)
 
 
 @pytest.mark.parametrize("name", OF_IMAGES)
@@ -131,7 +125,7 @@ def test_conv_max_does_not_depend_on_positions_but_others_do():
         assert torch.allclose(here, there, rtol=1e-4, atol=1e-5) == (name == "conv_max")
 
 
-def test_outlines_have_no_colours():
+def test_outlines_and_half_of_the_maps_of_conv_max_have_no_colours():
     image_batch = torch.zeros(3, 2, 2, 3)
     image_batch[0, 0, 0] = torch.tensor([0.2, 0.8, 0.1])
     image_batch[0, 1, 0] = torch.tensor([0.4, 0.0, 0.1])
@@ -143,42 +137,154 @@ def test_outlines_have_no_colours():
         torch.testing.assert_close(outlined[0, ..., channel], expected)
         torch.testing.assert_close(outlined[1, ..., channel], expected)
     assert not outlined[2].any()  # a black image has no outlines
-
-
-def test_half_of_the_maps_of_conv_max_have_no_colour():
-    perception = without_size("conv_max", 64).eval()
-    image_batch = images(2)
+    perception, image_batch = (
+        PERCEPTIONS.load("conv_max")(PerceptionOptions(), object_shape=IMAGES).eval(),
+        images(2),
+    )
     colored, otherwise = perception(image_batch), perception(image_batch.flip(-1) / 2)
     same = torch.isclose(colored, otherwise, rtol=1e-4, atol=1e-5).all(0)
     assert same.tolist() == ([False] * 32 + [True] * 32) * 2  # maxima, then sums
 
 
-MISTAKES = {
-    ("convv", IMAGES): (
-        r"unknown perception 'convv'; did you mean 'conv'\? choices: "
-        r"identity, linear, tanh, mlp, recurrent, conv, conv_max, conv_grid, conv4, pretrained"
-    ),
-    (
-        "mlp",
-        IMAGES,
-    ): r"perception: mlp does not take images: set one of conv, conv_max, conv_grid, conv4, pretrained",
-    (
-        "conv",
-        (50,),
-    ): r"perception: conv does not take vectors of 50 features: set one of identity, .*, recurrent",
-}
-
-
-@pytest.mark.parametrize(("name", "object_shape"), MISTAKES)
-def test_errors_of_unsuitable_perceptions(name, object_shape):
-    with pytest.raises(ConfigError, match=f"^{MISTAKES[name, object_shape]}$"):
+@pytest.mark.parametrize(
+    ("name", "object_shape", "message"),
+    [
+        ("convv", IMAGES, r"unknown perception 'convv'; did you mean 'conv'\? choices: "
+         "identity, linear, tanh, mlp, recurrent, conv, conv_max, conv_grid, conv4, pretrained"),
+        ("mlp", IMAGES, "perception: mlp does not take images: set one of "
+         "conv, conv_max, conv_grid, conv4, pretrained"),
+        ("conv", (50,), "perception: conv does not take vectors of 50 features: set one of identity, .*, recurrent"),
+    ],
+)  # fmt: skip
+def test_errors_of_unsuitable_perceptions(name, object_shape, message):
+    with pytest.raises(ConfigError, match=f"^{message}$"):
         make(name, object_shape)
 
 
-@pytest.mark.parametrize("name", OF_IMAGES)
-def test_a_batch_of_one_image_is_trained_on(name):
-    """The last batch of an epoch may be one round about one object, whose vector has no variance."""
-    perception, size = make(name)
-    perception(images(1)).sum().backward()
-    assert all(parameter.grad.isfinite().all() for parameter in perception.parameters())
-    assert perception.train()(images(1)).shape == (1, size)
+@pytest.mark.parametrize("cell", ["rnn", "gru", "lstm"])
+def test_the_vector_is_torchs_last_state_of_the_pieces_before_the_zeros(torch_layers, cell):
+    torch.manual_seed(0)
+    options = RecurrentPerception.Options(cell=cell, size=5, width=3)
+    perception = RecurrentPerception(options, object_shape=(12,))
+    theirs, objects, lengths = torch_layers(cell, [perception.cell]), torch.randn(4, 4, 3), [4, 2, 1, 3]
+    for row, length in enumerate(lengths):
+        objects[row, length:] = 0
+    expected = torch.stack([theirs(objects[row, :length])[0][-1] for row, length in enumerate(lengths)])
+    torch.testing.assert_close(perception(objects.flatten(1)), expected)
+    assert perception.out_features == 5
+
+
+SHAPE = (16, 16, 3)
+
+
+class Tiny(nn.Sequential):
+    """A model of timm in small: convolution, normalisation, means of the maps."""
+
+    pretrained_cfg = {"mean": (0.5, 0.5, 0.5), "std": (0.25, 0.25, 0.25)}  # noqa: RUF012
+    num_features = 4
+
+    def __init__(self):
+        super().__init__(
+            nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+        )
+
+    def forward(self, pixels):
+        if pixels.shape[-1] == 13:
+            raise AssertionError("no 13 pixels")
+        return super().forward(pixels)
+
+
+@pytest.fixture(autouse=True)
+def timm(monkeypatch):
+    known = SimpleNamespace(
+        is_model=lambda name: name == "tiny",
+        list_models=lambda: ["tiny"],
+        create_model=lambda name, *, pretrained, num_classes: Tiny(),
+    )
+    monkeypatch.setitem(sys.modules, "timm", known)
+
+
+def make_pretrained(shape=SHAPE, **options):
+    section = {"kind": "pretrained", "model": "tiny", **options}
+    return make_object_perception(read_part(PERCEPTIONS, [("", section)], "perception"), shape)[0]
+
+
+@pytest.fixture
+def weights(tmp_path):
+    """A folder with weights that also has those of a classifier."""
+    torch.manual_seed(3)
+    state = {**Tiny().state_dict(), "fc.weight": torch.zeros(2, 4)}
+    save_file(state, tmp_path / "model.safetensors")
+    return tmp_path
+
+
+def test_weights_of_a_file_or_a_folder_are_taken_without_the_classifier(weights):
+    images = torch.rand(5, *SHAPE)
+    torch.manual_seed(3)
+    expected = Tiny().eval()(((images - 0.5) / 0.25).permute(0, 3, 1, 2))
+    for place in (weights, weights / "model.safetensors"):
+        found = make_pretrained(weights=str(place))
+        assert torch.allclose(found(images), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_frozen_weights_stay_and_others_learn(dtype):
+    for freeze in (True, False):
+        perception = make_pretrained(freeze=freeze, size=3)
+        before = {name: value.clone() for name, value in perception.state_dict().items()}
+        assert perception.training and perception.network.training != freeze  # before anybody says so
+        perception.train()
+        vectors = perception(torch.rand(5, *SHAPE).to(dtype))
+        assert vectors.shape == (5, 3) and vectors.dtype == dtype
+        vectors.float().sum().backward()
+        of_network = [each.grad is not None for each in perception.network.parameters()]
+        assert of_network == [not freeze] * 4 and perception.projection.weight.grad is not None
+        same = [torch.equal(before[name], value) for name, value in perception.state_dict().items()]
+        assert all(same) == freeze  # also the statistics of normalisation
+
+
+def test_what_is_not_there_is_told_in_one_line(tmp_path, monkeypatch):
+    (tmp_path / "bad.safetensors").write_bytes(b"\x08\0\0\0\0\0\0\0abcdefgh")
+    save_file({"0.weight": torch.zeros(4, 3, 3, 3)}, tmp_path / "other.safetensors")
+    for options, message in (
+        ({"model": "tinny"}, "unknown perception.model 'tinny'; did you mean 'tiny'"),
+        ({"weights": "nowhere"}, "perception.weights: nowhere: expected a safetensors file"),
+        (
+            {"weights": f"{tmp_path}/x.pth"},
+            f"perception.weights: {tmp_path}/x.pth: expected a safetensors file",
+        ),
+        ({"weights": f"{tmp_path}/bad.safetensors"}, "expected a safetensors file, got an error"),
+        ({"weights": f"{tmp_path}/other.safetensors"}, "not the weights of tiny: it has no 0.bias"),
+        ({"shape": (13, 13, 3)}, r"perception.side: tiny does not accept images of 13 pixels \(no 13"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            make_pretrained(**options)
+    assert make_pretrained(shape=(13, 13, 3), side=16)(torch.rand(2, 13, 13, 3)).shape == (
+        2,
+        4,
+    )  # images are scaled
+    monkeypatch.setitem(sys.modules, "timm", None)
+    with pytest.raises(ConfigError, match=r"pip install -e '\.\[vision\]'"):
+        make_pretrained()
+
+
+def test_weights_belong_to_a_run_by_their_content(weights, tmp_path):
+    """Moved weights are the same run; other weights are another, and a config refuses them."""
+    copied, config = tmp_path / "moved" / "model.safetensors", str(tmp_path / "config.yaml")
+    copied.parent.mkdir()
+    copied.write_bytes((weights / "model.safetensors").read_bytes())
+
+    def context(place, given="image_factors"):
+        seen = {"kind": "pretrained", "model": "tiny", "weights": str(place)}
+        experiment = with_changes(load_experiment(given), {"sender.perception": seen})
+        return RunContext.of(experiment, data=check_data(experiment))
+
+    first, second = context(weights), context(copied)
+    assert list(first.data) == ["sender.perception.weights"] and first.identity() == second.identity()
+    assert "weights" not in first.identity()["sender"]["perception"]
+    (tmp_path / "config.yaml").write_text(as_yaml(second.to_tree()))
+    save_file({name: tensor + 1 for name, tensor in Tiny().state_dict().items()}, copied)
+    assert context(copied).identity() != first.identity()
+    with pytest.raises(ConfigError, match=r"sender\.perception\.weights: .* has other content than when"):
+        check_data(load_experiment(config))
+    assert context(weights, config).identity() == first.identity()

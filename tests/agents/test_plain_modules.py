@@ -17,7 +17,6 @@ from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
 WORDS_OF_VALUES = ("quantized", "continuous", "dru")
-
 CASES = [
     (kind, length)
     for kind in CHANNELS.parts
@@ -109,39 +108,19 @@ def test_they_compute_in_the_precision_of_the_game_and_the_channel_in_fp32():
     assert states.dtype == torch.bfloat16 and ends.dtype == torch.float32
 
 
-@pytest.mark.parametrize("mode", ["train", "greedy"])
-def test_agents_that_cast_their_weights_ignore_autocast_around_them(mode):
-    game, world, _ = make(plain=())
-    batch = world.batch("train", 0)
-    expected = game.play(batch, mode, noise()).message.symbols
-    with torch.autocast("cpu", torch.bfloat16):
-        assert torch.equal(game.play(batch, mode, noise()).message.symbols, expected)
-
-
 @pytest.mark.parametrize("kind", ["gumbel", "reinforce"])
 @pytest.mark.parametrize("dtype", PRECISIONS)
-def test_a_sender_may_compute_all_symbols_at_once(kind, dtype):
+def test_a_sender_may_compute_all_symbols_at_once_and_ours_ignore_autocast(kind, dtype):
     game, world, _ = make(kind, dtype=dtype)
     game.speaker.network = SenderOfOneCall(NUM_FEATURES, game.channel.symbol_size, MAX_LEN)
     game.play(world.batch("train", 0), "train", noise()).objective.backward()
     assert all(parameter.grad.abs().max() > 0 for parameter in game.speaker.network.parameters())
     assert game.play(world.batch("valid", 0), "greedy", None).objective.isfinite()
-
-
-def test_too_few_steps_are_refused():
-    builder = make()[0].channel.start_message("train", torch.zeros(2, 1), noise())
-    with pytest.raises(ValueError, match="expected logits for all steps of a message, got 2 steps"):
-        build_message(builder, torch.zeros(2, 2, 6))
-
-
-def test_a_receiver_says_how_wide_its_states_are():
-    class Narrow(PlainReceiver):
-        def __init__(self):
-            Receiver.__init__(self, state_size=0)
-
-    assert PlainReceiver(6).state_size == HIDDEN
-    with pytest.raises(ConfigError, match=r"receiver Narrow: expected the width of its states .* got 0"):
-        Narrow()
+    game, world, _ = make(kind, plain=())
+    for mode in ("train", "greedy"):
+        expected = game.play(world.batch("train", 0), mode, noise()).message.symbols
+        with torch.autocast("cpu", torch.bfloat16):
+            assert torch.equal(game.play(world.batch("train", 0), mode, noise()).message.symbols, expected)
 
 
 def test_what_agents_have_to_return():
@@ -161,6 +140,17 @@ def test_what_agents_have_to_return():
     message = game.speaker.generate_message(world.batch("valid", 0), "greedy", None)
     with pytest.raises(ConfigError, match=r"receiver Outputs: expected states .* message.at_ends\(states\)"):
         call_receiver(Outputs(6), message, torch.float32)
+    builder = make()[0].channel.start_message("train", torch.zeros(2, 1), noise())
+    with pytest.raises(ValueError, match="expected logits for all steps of a message, got 2 steps"):
+        build_message(builder, torch.zeros(2, 2, 6))
+
+    class Narrow(PlainReceiver):
+        def __init__(self):
+            Receiver.__init__(self, state_size=0)
+
+    assert PlainReceiver(6).state_size == HIDDEN
+    with pytest.raises(ConfigError, match=r"receiver Narrow: expected the width of its states .* got 0"):
+        Narrow()
 
 
 @pytest.mark.sample(4)

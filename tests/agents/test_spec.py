@@ -1,9 +1,13 @@
-"""Agent names: canonical forms, and errors that list the choices."""
+"""Agent names: canonical forms, errors that list the choices, and sizes of the reference model."""
 
 import pytest
 
 from ecsuite.agents.registry import RECEIVERS, SENDERS
 from ecsuite.agents.spec import families, parse_agent
+from ecsuite.eval.icy.agents import parameter_count
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.players.pair import make_pair
+from ecsuite.games.worlds.world import make_world
 from ecsuite.parts.registry import option_types
 from ecsuite.runtime.errors import ConfigError
 
@@ -40,17 +44,14 @@ from ecsuite.runtime.errors import ConfigError
 )
 def test_names_become_canonical(role, text, canonical):
     spec = parse_agent(role, text)
-    assert str(spec) == canonical
-    assert parse_agent(role, canonical) == spec
+    assert str(spec) == canonical and parse_agent(role, canonical) == spec
     assert hash(spec) == hash(parse_agent(role, canonical))
 
 
 def test_fields_of_a_spec():
     spec = parse_agent("sender", "lstm-2l-z,hidden=64")
-    assert (spec.name, spec.family, spec.cell, spec.num_layers, spec.zero_input) == (
-        "lstm-2l-z", "lstm", "lstm", 2, True,
-    )  # fmt: skip
-    assert spec.number("hidden") == 64
+    found = (spec.name, spec.family, spec.cell, spec.num_layers, spec.zero_input)
+    assert found == ("lstm-2l-z", "lstm", "lstm", 2, True) and spec.number("hidden") == 64
     spec = parse_agent("receiver", "hier:dgrecv")
     assert (spec.name, spec.family, spec.cell) == ("hier:dgrecv", "hier:CELL", "dgrecv")
     assert spec.options == () and spec.number("hidden") is None
@@ -104,3 +105,13 @@ def test_every_part_has_a_name_whose_section_it_can_read(role):
         kinds.add(kind)
         assert set(section) <= set(option_types(registry.load(kind).Options))
     assert kinds == set(registry.parts)
+
+
+def test_sizes_are_those_of_the_reference_model():
+    """EGG's model for the same game has 228,870 and 847,584 parameters (its receiver has the candidate encoder)."""
+    experiment = load_experiment("disc_small")
+    game = make_pair(experiment, make_world(experiment))
+    assert parameter_count(game.speaker.network) == 228_870
+    of_receiver = (game.listener.network, game.listener.perception, game.task)
+    assert sum(parameter_count(part) for part in of_receiver) == 847_584
+    assert parameter_count(game) == 228_870 + 847_584

@@ -1,4 +1,4 @@
-"""Languages by name: chains, options, signatures, and their known statistics."""
+"""Languages by name: chains, options, signatures, known statistics, and corruptions beside their definitions."""
 
 import math
 
@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from ecsuite.grammars import corruptions
 from ecsuite.grammars.geometry import Geometry
-from ecsuite.grammars.icy import language, majority_accuracy, parse
-from ecsuite.grammars.registry import GRAMMARS
-from ecsuite.grammars.words import all_meanings, concatenate
+from ecsuite.grammars.icy import language, majority_accuracy
+from ecsuite.grammars.registry import CORRUPTIONS, GRAMMARS
+from ecsuite.grammars.words import all_meanings, concatenate, draw_messages, draw_words, stream
 from ecsuite.runtime.errors import ConfigError
 
 SMALL = Geometry(num_attributes=3, num_values=5, word_length=3, vocab_size=4)
@@ -94,7 +95,7 @@ def test_chains_are_applied_from_left_to_right() -> None:
     assert not np.array_equal(twice, perm[:, order])  # each has a permutation of its own
 
 
-def test_names_are_canonical() -> None:
+def test_names_are_canonical_and_signatures_complete() -> None:
     names = {
         "Compositional": "concat", "Permute": "perm", "RandomProj": "proj", "Cumrot": "rot",
         "ShuffleWordsDet": "shufdet", "ShuffleWords": "shuf", "Holistic": "hol", "WordPairSums": "pairsum",
@@ -103,9 +104,6 @@ def test_names_are_canonical() -> None:
         "hol+perm": "hol+perm",
     }  # fmt: skip
     assert {name: language(name, SMALL, 0).name for name in names} == names
-
-
-def test_signatures_contain_everything_that_determines_messages() -> None:
     signatures = {
         "concat": "concat|3x5|w3|V4|seed:0|v:1",
         "shufdet": "shufdet,decides:last|3x5|w3|V4|seed:0|v:1",
@@ -130,6 +128,9 @@ def test_signatures_contain_everything_that_determines_messages() -> None:
         ("rot+hol", "grammar 'rot+hol': hol generates messages, so it must be the first step of a chain"),
         ("rot,a=" + "x" * 5000, "grammar 'rot,a=xxx"),
         ("perm+" * 5000 + "hol", "grammar 'perm+perm"),
+        ("rot+Holistic", "grammar 'rot+Holistic': Holistic generates messages, so it must be the first step"),
+        ("ShuffleWordsDet,decide=2", "unknown option of ShuffleWordsDet 'decide'"),
+        ("Comp,x=2", "grammar 'Comp,x=2': Comp has no options, got 'x=2'"),
     ],
 )  # fmt: skip
 def test_unknown_names_name_the_choices(name: str, message: str) -> None:
@@ -141,21 +142,12 @@ def test_unknown_names_name_the_choices(name: str, message: str) -> None:
 def test_a_corpus_has_meanings_and_concepts() -> None:
     made = language("shufdet", SMALL, 123)
     corpus = made.corpus()
-    assert corpus.eos is None
     assert corpus.messages[7].tolist() == made.messages[7].tolist()
-    assert corpus.meanings is made.meanings
-    assert corpus.concepts is not None
+    assert corpus.eos is None and corpus.meanings is made.meanings and corpus.concepts is not None
     names = [corpus.concept_names[concept] for concept in corpus.concepts[7]]
     assert names == ["attribute0=0", "attribute1=1", "attribute2=2"]
-    assert corpus.metadata == {
-        "grammar": "shufdet",
-        "signature": made.signature,
-        "seed": 123,
-        "num_attributes": 3,
-        "num_values": 5,
-        "word_length": 3,
-        "vocab_size": 4,
-    }
+    sizes = {"num_attributes": 3, "num_values": 5, "word_length": 3, "vocab_size": 4}
+    assert corpus.metadata == {"grammar": "shufdet", "signature": made.signature, "seed": 123, **sizes}
 
 
 def test_majority_accuracy() -> None:
@@ -165,14 +157,78 @@ def test_majority_accuracy() -> None:
         majority_accuracy(np.zeros((0, 3), dtype=int))
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("rot+Holistic", "Holistic generates messages, so it must be the first step of a chain"),
-        ("ShuffleWordsDet,decide=2", "unknown option of ShuffleWordsDet 'decide'"),
-        ("Comp,x=2", "Comp has no options, got 'x=2'"),
-    ],
-)
-def test_errors_have_the_names_that_were_typed(name, message):
-    with pytest.raises(ConfigError, match=message):
-        parse(name)
+GEOMETRY = Geometry(num_attributes=3, num_values=5, word_length=3, vocab_size=4)
+MEANINGS = all_meanings(GEOMETRY)
+CONCAT = concatenate(draw_words(GEOMETRY, stream(0, "words")), MEANINGS)
+WORDS = CONCAT.reshape(-1, 3, 3)
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+def test_perm_and_rot() -> None:
+    order = rng().permutation(9)
+    assert np.array_equal(corruptions.permute(CONCAT, MEANINGS, GEOMETRY, rng()), CONCAT[:, order])
+    rotated = corruptions.rotate(CONCAT, MEANINGS, GEOMETRY, rng())
+    assert np.array_equal(rotated, CONCAT.astype(int).cumsum(axis=1) % 4) and rotated.dtype == CONCAT.dtype
+    geometry = Geometry(num_attributes=1, num_values=1, word_length=1000, vocab_size=255)
+    messages = np.full((1, 1000), 254, dtype=np.uint8)
+    expected = -(np.arange(1000) + 1) % 255
+    assert np.array_equal(corruptions.rotate(messages, MEANINGS[:1], geometry, rng())[0], expected)
+
+
+@pytest.mark.parametrize("base", ["concat", "random"])
+@pytest.mark.parametrize("block", [1, 20, 1024])
+def test_proj_is_the_product_with_a_matrix(base: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corruptions, "MAX_BLOCK", block)
+    monkeypatch.setattr(corruptions, "WORKING_SET", 1000)
+    messages = CONCAT if base == "concat" else draw_messages(GEOMETRY, rng())
+    matrix = rng().integers(2**32, size=(36, 36), dtype=np.uint32) / 2.0**32
+    one_hot = (messages[:, :, None] == np.arange(4)).reshape(-1, 36).astype(np.float64)
+    expected = (one_hot @ matrix).reshape(-1, 9, 4).argmax(axis=2)
+    assert np.array_equal(corruptions.project(messages, MEANINGS, GEOMETRY, rng()), expected)
+
+
+def test_proj_rejects_a_matrix_that_does_not_fit() -> None:
+    geometry = Geometry(num_attributes=2, vocab_size=2000)
+    with pytest.raises(ConfigError) as error:
+        corruptions.project(np.zeros((100, 8), np.uint16), all_meanings(geometry), geometry, rng())
+    assert str(error.value) == (
+        "proj: messages of 8 symbols over 2000 need a matrix of 16,000 x 16,000 entries (at most 134,217,728): lower "
+        "--word-length or --vocab-size"
+    )
+
+
+@pytest.mark.parametrize(("decides", "attribute"), [("last", 2), ("first", 0)])
+def test_shufdet_has_one_order_for_each_value(decides: str, attribute: int) -> None:
+    generator = rng()
+    orders = [generator.permutation(3) for _ in range(5)]
+    shuffled = corruptions.shuffle_by_value(CONCAT, MEANINGS, GEOMETRY, rng(), decides).reshape(-1, 3, 3)
+    for meaning, words, message in zip(MEANINGS, WORDS, shuffled, strict=True):
+        assert np.array_equal(message, words[orders[meaning[attribute]]])
+
+
+def test_shuf_has_an_order_for_each_message_and_pairsum_adds_the_next_word() -> None:
+    shuffled = corruptions.shuffle(CONCAT, MEANINGS, GEOMETRY, rng()).reshape(-1, 3, 3)
+    orders = set()
+    for words, message in zip(WORDS.tolist(), shuffled.tolist(), strict=True):
+        assert sorted(words) == sorted(message)
+        orders.add(tuple(words.index(word) for word in message))
+    assert len(orders) == 6
+    first, second, third = WORDS.astype(int).transpose(1, 0, 2)
+    sums = corruptions.add_pairs(CONCAT, MEANINGS, GEOMETRY, rng(), "first-word")
+    assert np.array_equal(sums, np.hstack([first + second, second + third, third + first]) % 4)
+    sums = corruptions.add_pairs(CONCAT, MEANINGS, GEOMETRY, rng(), "program")
+    assert np.array_equal(sums, np.hstack([first + second, second + third, third + first + second]) % 4)
+
+
+@pytest.mark.parametrize("name", CORRUPTIONS)
+def test_corruptions_do_not_modify_their_input_and_keep_its_shape(name: str) -> None:
+    corruption, before = GRAMMARS.load(name), CONCAT.copy()
+    options = {key: choices[0] for key, choices in corruptions.OPTIONS.get(name, {}).items()}
+    corrupted = corruption(CONCAT, MEANINGS, GEOMETRY, rng(), **options)
+    assert np.array_equal(CONCAT, before)
+    assert corrupted.shape == CONCAT.shape and corrupted.dtype == CONCAT.dtype and corrupted.max() < 4
+    again = corruption(CONCAT, MEANINGS, GEOMETRY, rng(), **options)
+    assert np.array_equal(corrupted, again)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from languages import grid
 from scipy.stats import t
 
 import ecsuite
@@ -15,7 +16,7 @@ from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.traits import Metric
 from ecsuite.runtime.errors import ConfigError
 
-ALL = np.stack(np.meshgrid(range(3), range(3), indexing="ij"), -1).reshape(-1, 2)
+ALL = grid(3, 3)
 """All pairs of two attributes of three values."""
 SHARP = EfficiencyOptions(scale=0.1)
 """Meanings that are hardly confused, so that accuracy is complexity."""
@@ -28,18 +29,15 @@ def _here(monkeypatch, tmp_path):
 
 
 def scores(messages, meanings, own=SHARP, **columns):
-    corpus = Corpus(np.asarray(messages).tolist(), meanings=np.asarray(meanings), columns=columns)
-    return {score.name: score for score in by_speaker(asked(own), corpus, Options())}
-
-
-def asked(own):
     def with_own(corpus, options, *, runner):
         return efficiency(corpus, options, own, runner=runner)
 
-    return Metric(with_own, efficiency.traits)
+    corpus = Corpus(np.asarray(messages).tolist(), meanings=np.asarray(meanings), columns=columns)
+    found = by_speaker(Metric(with_own, efficiency.traits), corpus, Options())
+    return {score.name: score for score in found}
 
 
-def test_known_places():
+def test_known_places(tmp_path):
     names = scores(ALL + 1, ALL)
     assert names["complexity"].value == pytest.approx(np.log2(9))
     assert names["semantic_accuracy"].value == pytest.approx(np.log2(9), abs=0.01)
@@ -49,34 +47,38 @@ def test_known_places():
     assert half["complexity"].value == pytest.approx(np.log2(3))
     same = scores(np.ones((9, 1), int), ALL)
     assert same["complexity"].value == same["semantic_accuracy"].value == same["efficiency_loss"].value == 0
+    # Two that say the opposite tell nothing together.
+    both = scores([[1], [2], [2], [1]], [[0], [1], [0], [1]], speaker=[0, 0, 1, 1])
+    alone = scores([[1], [2]], [[0], [1]])
+    assert (both["complexity"].value, alone["complexity"].value) == pytest.approx((0, 1))
+    table = tmp_path / "space.csv"
+    table.write_text("m,a,b,c\n0,1,0,0\n1,0,1,0\n2,0,0,1\n")
+    found = scores([[1], [2]], [["0"], ["1"]], EfficiencyOptions(space=str(table)))
+    assert found["complexity"].value == pytest.approx(2 / 3)
+    assert found["efficiency_loss"].details["meanings"] == [2, 3]
+    with pytest.raises(ConfigError, match=r"meaning 7 is not in space space\.csv"):
+        scores([[1]], [["7"]], EfficiencyOptions(space=str(table)))
+    assert "no meanings" in efficiency(Corpus([[1], [2]]), Options())[0].reason
+    (tiny,) = {score.value for score in efficiency(Corpus([[1]], meanings=[[0]]), Options())}
+    assert tiny == 0
+    with pytest.raises(ConfigError, match="World Color Survey"):
+        scores([[1]], [[1]], EfficiencyOptions(space="colour"))
 
 
 def test_words_for_what_is_alike_are_efficient_and_others_are_not():
     alike = EfficiencyOptions(scale=0.7)
     first = scores(ALL[:, :1] + 1, ALL, alike)["efficiency_loss"]
     mixed = scores(np.random.default_rng(0).permutation(np.repeat([[1], [2], [3]], 3, 0)), ALL, alike)
-    assert first.value < mixed["efficiency_loss"].value
-    assert first.chance.level > first.value
+    assert first.value < mixed["efficiency_loss"].value and first.chance.level > first.value
     assert first.chance.p_value(first.value)[0] < 0.05
 
 
 def test_order_and_names_of_symbols_change_nothing():
     rng = np.random.default_rng(1)
-    messages = rng.integers(1, 4, (40, 2))
-    meanings = ALL[rng.integers(0, 9, 40)]
-    order = rng.permutation(40)
+    messages, meanings, order = rng.integers(1, 4, (40, 2)), ALL[rng.integers(0, 9, 40)], rng.permutation(40)
     one, other = scores(messages, meanings), scores(4 - messages[order], meanings[order])
     for name, score in one.items():
         assert other[name].value == pytest.approx(score.value, abs=1e-9)
-
-
-def test_all_speakers_are_one_language():
-    """Two that say the opposite tell nothing together."""
-    meanings = np.tile([[0], [1]], (2, 1))
-    both = scores([[1], [2], [2], [1]], meanings, speaker=[0, 0, 1, 1])
-    assert both["complexity"].value == pytest.approx(0)
-    alone = scores([[1], [2]], meanings[:2])
-    assert alone["complexity"].value == pytest.approx(1)
 
 
 def test_intervals_hold_the_value_and_more_speakers_are_surer():
@@ -108,43 +110,20 @@ def test_of_three_speakers_interval_and_bias_are_those_of_the_jackknife():
 
 def test_messages_of_nobody_known_are_no_further_speaker():
     """Two speakers, and others of whom it is not known who said it, have the interval of messages."""
-    rng = np.random.default_rng(3)
-    words, meanings = rng.integers(1, 3, (27, 1)), np.tile(ALL, (3, 1))
+    words, meanings = np.random.default_rng(3).integers(1, 3, (27, 1)), np.tile(ALL, (3, 1))
     speaker = np.array([0] * 9 + [1] * 9 + [None] * 9, dtype=object)
-    assert (
-        scores(words, meanings, speaker=speaker)["complexity"].ci95
-        == scores(words, meanings)["complexity"].ci95
-    )
+    known, alone = (scores(words, meanings, **of)["complexity"] for of in ({"speaker": speaker}, {}))
+    assert known.ci95 == alone.ci95
 
 
 @pytest.mark.slow
 def test_random_languages_are_as_by_chance():
     """Of 40 languages that have nothing to do with meanings, about 2 differ."""
-    rng = np.random.default_rng(3)
-    differ = 0
+    rng, p_values = np.random.default_rng(3), []
     for _ in range(40):
         score = scores(rng.integers(1, 4, (9, 1)), ALL, EfficiencyOptions(scale=0.7))["efficiency_loss"]
-        p_value = score.chance.p_value(score.value)[0]
-        differ += p_value is not None and p_value < 0.05
-    assert differ <= 6
-
-
-def test_what_has_no_place():
-    assert "no meanings" in efficiency(Corpus([[1], [2]]), Options())[0].reason
-    (tiny,) = {score.value for score in efficiency(Corpus([[1]], meanings=[[0]]), Options())}
-    assert tiny == 0
-    with pytest.raises(ConfigError, match="World Color Survey"):
-        scores([[1]], [[1]], EfficiencyOptions(space="colour"))
-
-
-def test_a_meaning_that_is_never_said_is_said_as_all_others(tmp_path):
-    table = tmp_path / "space.csv"
-    table.write_text("m,a,b,c\n0,1,0,0\n1,0,1,0\n2,0,0,1\n")
-    found = scores([[1], [2]], [["0"], ["1"]], EfficiencyOptions(space=str(table)))
-    assert found["complexity"].value == pytest.approx(2 / 3)
-    assert found["efficiency_loss"].details["meanings"] == [2, 3]
-    with pytest.raises(ConfigError, match=r"meaning 7 is not in space space\.csv"):
-        scores([[1]], [["7"]], EfficiencyOptions(space=str(table)))
+        p_values.append(score.chance.p_value(score.value)[0])
+    assert sum(p is not None and p < 0.05 for p in p_values) <= 6
 
 
 def test_a_run_is_asked_and_its_corpus_is_counted():

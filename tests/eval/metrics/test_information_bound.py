@@ -5,17 +5,6 @@ import pytest
 from scipy.optimize import brentq
 
 from ecsuite.eval.metrics import information_bound as bounds
-from ecsuite.eval.metrics.information_bound import (
-    accuracy,
-    bound_of,
-    communicative_cost,
-    complexity,
-    compute_bound,
-    fit,
-    generalized_distance,
-    kept_bound,
-    rate_distortion,
-)
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.spaces.space import Space
 
@@ -39,7 +28,7 @@ def _few_betas(monkeypatch):
 @pytest.mark.parametrize("flip", [0.1, 0.25])
 def test_two_meanings_that_are_confused(flip):
     """Mrs. Gerber's lemma (Wyner and Ziv 1973): I(W;U) = 1 - h(a * flip) where I(M;W) = 1 - h(a)."""
-    found = compute_bound(space([[1 - flip, flip], [flip, 1 - flip]]))
+    found = bounds.compute_bound(space([[1 - flip, flip], [flip, 1 - flip]]))
     for rate, told in zip(found.complexity, found.accuracy, strict=True):
         share = 0.5 if rate < 1e-9 else 0.0
         if 1e-9 <= rate < 1 - 1e-9:
@@ -49,17 +38,21 @@ def test_two_meanings_that_are_confused(flip):
     assert first == pytest.approx(1 / (1 - 2 * flip) ** 2, rel=0.1)  # below it no word is worth having
 
 
-def test_meanings_that_are_erased_or_exact():
-    found = compute_bound(space([[0.7, 0, 0.3], [0, 0.7, 0.3]]))
+def test_known_bounds_and_distances():
+    found = bounds.compute_bound(space([[0.7, 0, 0.3], [0, 0.7, 0.3]]))
     assert found.accuracy == pytest.approx(0.7 * found.complexity, abs=1e-4)
-    exact = compute_bound(space(np.eye(4), [0.4, 0.3, 0.2, 0.1]))
+    exact = bounds.compute_bound(space(np.eye(4), [0.4, 0.3, 0.2, 0.1]))
     assert exact.accuracy == pytest.approx(exact.complexity, abs=1e-9)
     assert exact.complexity[0] == pytest.approx(1.8464, abs=1e-4)
-
-
-def test_meanings_that_are_alike_need_no_word():
-    found = compute_bound(space(np.full((4, 3), 1 / 3)))
+    found = bounds.compute_bound(space(np.full((4, 3), 1 / 3)))
     assert found.complexity.max() == pytest.approx(0, abs=1e-12)
+    toy = space(np.eye(4))
+    halves, names = np.repeat(np.eye(2), 2, axis=0), np.eye(4)
+    assert bounds.generalized_distance(toy, halves, halves[:, ::-1]) == pytest.approx(0)
+    assert bounds.generalized_distance(toy, halves, names) == pytest.approx(0.5)  # 1 bit of 2
+    assert bounds.generalized_distance(toy, halves, np.tile(np.eye(2), (2, 1))) == pytest.approx(1)
+    assert bounds.generalized_distance(toy, np.ones((4, 1)), np.ones((4, 1))) == 0
+    assert (bounds.complexity(toy, halves), bounds.accuracy(toy, halves)) == pytest.approx((1, 1))
 
 
 def test_no_language_is_below_the_bound_and_optimal_ones_are_on_it():
@@ -67,54 +60,39 @@ def test_no_language_is_below_the_bound_and_optimal_ones_are_on_it():
     where = rng.normal(size=(12, 2))
     beliefs = np.exp(-((where[:, None] - where[None]) ** 2).sum(-1))
     toy = space(beliefs / beliefs.sum(1, keepdims=True), rng.dirichlet(np.ones(12)))
-    found = compute_bound(toy)
+    found = bounds.compute_bound(toy)
     assert (np.diff(found.objective / found.betas) > -1e-9).all()
     for place in (0, 30, 60):
-        optimal = fit(toy, found, found.encoders[place])
+        optimal = bounds.fit(toy, found, found.encoders[place])
         assert optimal.loss == pytest.approx(0, abs=1e-6)
     for number in (1, 2, 5, 12):
-        language = fit(toy, found, rng.dirichlet(np.ones(number), 12))
+        language = bounds.fit(toy, found, rng.dirichlet(np.ones(number), 12))
         assert language.loss >= 0 and language.accuracy <= language.complexity + 1e-9
         assert 0 <= language.distance <= 1
-
-
-def test_distance_of_languages():
-    toy = space(np.eye(4))
-    halves, names = np.repeat(np.eye(2), 2, axis=0), np.eye(4)
-    assert generalized_distance(toy, halves, halves[:, ::-1]) == pytest.approx(0)
-    assert generalized_distance(toy, halves, names) == pytest.approx(0.5)  # 1 bit of 2
-    assert generalized_distance(toy, halves, np.tile(np.eye(2), (2, 1))) == pytest.approx(1)
-    assert generalized_distance(toy, np.ones((4, 1)), np.ones((4, 1))) == 0
-    assert (complexity(toy, halves), accuracy(toy, halves)) == pytest.approx((1, 1))
 
 
 def test_a_bound_is_kept_and_a_damaged_one_is_computed_anew(tmp_path, monkeypatch):
     monkeypatch.setenv("ECSUITE_DATA", str(tmp_path))
     toy = space([[0.9, 0.1], [0.2, 0.8]])
-    first = bound_of(toy)
-    kept = kept_bound(toy.digest)
-    assert np.array_equal(kept.complexity, first.complexity)
+    first = bounds.bound_of(toy).complexity
+    assert np.array_equal(bounds.kept_bound(toy.digest).complexity, first)
     [file] = (tmp_path / "bounds").iterdir()
     file.write_bytes(file.read_bytes()[:-1] + b"x")
-    assert kept_bound(toy.digest) is None
-    assert np.array_equal(bound_of(toy).complexity, first.complexity)
+    assert bounds.kept_bound(toy.digest) is None and np.array_equal(bounds.bound_of(toy).complexity, first)
 
 
-def test_rate_and_distortion_of_a_coin():
-    """R(D) = 1 - h(D) of equally likely meanings and a wrong guess that costs 1 (Cover and Thomas, theorem 10.3.1)."""
-    curve = rate_distortion(np.array([0.5, 0.5]), 1 - np.eye(2))
+def test_known_costs():
+    # R(D) = 1 - h(D) of equally likely meanings and a wrong guess that costs 1 (Cover and Thomas, theorem 10.3.1).
+    curve = bounds.rate_distortion(np.array([0.5, 0.5]), 1 - np.eye(2))
     expected = [1 - entropy(min(each, 0.5)) for each in curve.distortions]
     assert curve.rates == pytest.approx(expected, abs=1e-4)
-
-
-def test_cost_of_a_language():
     need, wrong = np.array([0.5, 0.25, 0.25]), 1 - np.eye(3)
-    assert communicative_cost(need, np.eye(3), wrong) == 0
+    assert bounds.communicative_cost(need, np.eye(3), wrong) == 0
     one_word = np.ones((3, 1))
-    assert communicative_cost(need, one_word, wrong) == pytest.approx(1 - (0.25 + 2 / 16))
-    assert communicative_cost(need, one_word, wrong, "literal") == pytest.approx(2 / 3)
+    assert bounds.communicative_cost(need, one_word, wrong) == pytest.approx(1 - (0.25 + 2 / 16))
+    assert bounds.communicative_cost(need, one_word, wrong, "literal") == pytest.approx(2 / 3)
     with pytest.raises(ConfigError, match=r"shape \(3, 3\)"):
-        communicative_cost(need, np.eye(3), np.eye(2))
+        bounds.communicative_cost(need, np.eye(3), np.eye(2))
 
 
 def test_agreement_with_ultk():
@@ -126,7 +104,7 @@ def test_agreement_with_ultk():
     places = np.arange(6.0)
     likeness = np.exp(-np.abs(places[:, None] - places))
     line = space(likeness / likeness.sum(1, keepdims=True), 1 / np.arange(1, 7) / (1 / np.arange(1, 7)).sum())
-    found = compute_bound(line)
+    found = bounds.compute_bound(line)
     for beta, objective in (
         (1.5325205447199817, -0.001581951775415938),
         (1.9323799583681278, -0.07990732648723153),
@@ -140,9 +118,9 @@ def test_agreement_with_ultk():
         (halves, [0.8139625284, 0.4023845900, 0.0213078767, 2.8778618213, 0.312349065]),
         (odd, [0.9538051054, 0.1118010906, 0.4858473799, 1.6125626433, 0.980032050]),
     ):
-        here = fit(line, found, language)
+        here = bounds.fit(line, found, language)
         figures = [here.complexity, here.accuracy, here.loss, here.beta, here.distance]
         assert figures == pytest.approx(theirs, abs=1e-3) and figures[:2] == pytest.approx(theirs[:2])
-    cost = communicative_cost(line.need, halves, 1 - likeness, "literal")
+    cost = bounds.communicative_cost(line.need, halves, 1 - likeness, "literal")
     assert cost == pytest.approx(1 - 0.523218637463145)
-    assert communicative_cost(line.need, halves, 1 - likeness) == pytest.approx(1 - 0.566596916825591)
+    assert bounds.communicative_cost(line.need, halves, 1 - likeness) == pytest.approx(1 - 0.566596916825591)

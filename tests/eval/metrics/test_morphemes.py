@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from languages import grid
 
 import ecsuite.eval.metrics.morphemes as module
 from ecsuite.corpus import Corpus
@@ -16,18 +17,15 @@ from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 from ecsuite.runtime.ragged import Ragged
 
-MEANINGS = np.stack(np.meshgrid(range(5), range(5), indexing="ij"), axis=-1).reshape(-1, 2)
+MEANINGS, MANY = grid(5, 5), grid(10, 10)
+WORDS = [[0], [1, 2], [3, 4, 5], [6, 6], [7]], [[8, 9], [10], [11, 12], [13], [14, 15]]
 
-MANY = np.stack(np.meshgrid(range(10), range(10), indexing="ij"), axis=-1).reshape(-1, 2)
 
-
-def found_in(messages, meanings=MEANINGS):
+def found_in(messages, meanings=MEANINGS, metric=morphemes):
     """The score, and its inventory as a set of forms with meanings."""
-    score = morphemes(Corpus(messages, meanings=meanings), Options())[0]
-    pairs = {
-        (tuple(map(int, each["form"])), tuple(each["meaning"])) for each in score.details.get("inventory", ())
-    }
-    return score, pairs
+    score = metric(Corpus(messages, meanings=meanings), Options())[0]
+    inventory = score.details.get("inventory", ())
+    return score, {(tuple(map(int, each["form"])), tuple(each["meaning"])) for each in inventory}
 
 
 def corpus_of(name, num_attributes=2, num_values=6):
@@ -35,62 +33,48 @@ def corpus_of(name, num_attributes=2, num_values=6):
     return language(name, geometry, 1).corpus()
 
 
-def test_words_of_values_are_its_morphemes():
-    words = [[0], [1, 2], [3, 4, 5], [6, 6], [7]], [[8, 9], [10], [11, 12], [13], [14, 15]]
-    score, pairs = found_in([words[0][a] + words[1][b] for a, b in MEANINGS])
+def test_words_of_values_are_its_morphemes_and_a_holistic_language_has_none():
+    score, pairs = found_in([WORDS[0][a] + WORDS[1][b] for a, b in MEANINGS])
     assert pairs == {
         (tuple(word), (f"attribute{place}={value}",))
-        for place, attribute in enumerate(words)
+        for place, attribute in enumerate(WORDS)
         for value, word in enumerate(attribute)
     }
     assert score.value == score.details["covered_symbols"] == 1
-    assert score.details["synonymy"] == score.details["polysemy"] == 0
-    assert score.details["form_length"] == 1.7
+    assert score.details["synonymy"] == score.details["polysemy"] == 0 and score.details["form_length"] == 1.7
     assert p_value(score) < 0.05
     assert score.details["segmented"][0]["message"] == "[0: attribute0=0] [8 9: attribute1=0]"
-
-
-def test_concat_has_a_morpheme_for_each_value_and_a_holistic_language_none():
     concat, holistic = (morphemes(corpus_of(name), Options())[0] for name in ("concat", "hol"))
-    assert concat.value == 1
-    assert concat.details["num_morphemes"] == 12
-    assert holistic.value == 0
-    assert p_value(holistic) == 1
-    assert holistic.details["inventory"] == []
+    assert concat.value == 1 and concat.details["num_morphemes"] == 12 and holistic.value == 0
+    assert p_value(holistic) == 1 and holistic.details["inventory"] == []
 
 
-def test_two_forms_of_a_meaning_are_synonyms():
+def test_known_inventories():
     score, pairs = found_in([[a + 10 * (b % 2), 30 + b] for a, b in MANY], MANY)
-    assert len(pairs) == 30
-    assert score.value == 1
-    assert 0.45 < score.details["synonymy"] <= 0.5
+    assert len(pairs) == 30 and score.value == 1 and 0.45 < score.details["synonymy"] <= 0.5
     assert score.details["polysemy"] == 0
-
-
-def test_a_form_of_two_attributes_is_polysemous():
     different = MANY[MANY[:, 0] != MANY[:, 1]]
     score, pairs = found_in(different.tolist(), different)
-    assert {form for form, _ in pairs} == {(value,) for value in range(10)}
-    assert len(pairs) == 20
+    assert {form for form, _ in pairs} == {(value,) for value in range(10)} and len(pairs) == 20
     assert score.details["polysemy"] == pytest.approx(1, abs=0.05)
-
-
-def test_a_meaning_of_two_values_is_found():
     names = {(a, b): 10 + a * 2 + b for a in range(2) for b in range(2)}
-    meanings = np.stack(np.meshgrid(range(2), range(2), range(8), indexing="ij"), -1).reshape(-1, 3)
+    meanings = grid(2, 2, 8)
     _, pairs = found_in([[names[a, b], 30 + c] for a, b, c in meanings], meanings)
-    assert ((10,), ("attribute0=0", "attribute1=0")) in pairs
-    assert len(pairs) == 12
+    assert ((10,), ("attribute0=0", "attribute1=0")) in pairs and len(pairs) == 12
+    score, pairs = found_in([[1, 2], [3]], [[0, 1], [1, 1]])
+    assert score.value == 0 and not pairs
 
 
-def test_neither_names_of_symbols_nor_the_order_of_messages_matter():
+@pytest.mark.parametrize("metric", [morphemes, csar])
+def test_neither_names_of_symbols_nor_the_order_of_messages_matter(metric):
     corpus = corpus_of("rot")
     messages = [row.tolist() for row in corpus.messages]
     order = np.random.default_rng(1).permutation(len(messages))
+    order = order if metric is morphemes else np.sort(order)
     renamed = [[90 - 7 * symbol for symbol in messages[i]] for i in order]
-    first, pairs = found_in(messages, corpus.meanings)
-    second, others = found_in(renamed, corpus.meanings[order])
-    assert 0 < first.value == second.value < 1
+    first, pairs = found_in(messages, corpus.meanings, metric)
+    second, others = found_in(renamed, corpus.meanings[order], metric)
+    assert 0 < first.value == second.value
     assert {(tuple(90 - 7 * symbol for symbol in form), meaning) for form, meaning in pairs} == others
 
 
@@ -120,39 +104,16 @@ def test_of_a_language_that_says_half_the_order_of_messages_does_not_matter(metr
     assert max(values) > 0.4
 
 
-def csar_of(messages, meanings):
-    """The score of `csar`, and its inventory as a set."""
-    (score,) = csar(Corpus(messages, meanings=meanings), Options())
-    return score, {
-        (tuple(map(int, each["form"])), tuple(each["meaning"])) for each in score.details["inventory"]
-    }
-
-
 def test_without_an_end_known_morphemes_are_found_and_random_messages_have_many():
-    words = [[0], [1, 2], [3, 4, 5], [6, 6], [7]], [[8, 9], [10], [11, 12], [13], [14, 15]]
-    messages = [words[0][a] + words[1][b] for a, b in MEANINGS]
-    score, pairs = csar_of(messages, MEANINGS)
-    assert pairs == found_in(messages)[1]
-    assert score.value == 1
-    assert score.chance is None
-    _, noise = csar_of(np.random.default_rng(1).integers(6, size=(25, 4)).tolist(), MEANINGS)
+    messages = [WORDS[0][a] + WORDS[1][b] for a, b in MEANINGS]
+    score, pairs = found_in(messages, metric=csar)
+    assert pairs == found_in(messages)[1] and score.value == 1 and score.chance is None
+    _, noise = found_in(np.random.default_rng(1).integers(6, size=(25, 4)).tolist(), metric=csar)
     assert len(noise) > 15
-
-
-def test_without_an_end_a_form_that_occurs_once_is_found():
-    """The last message alone has the form 9, and is about the value 2."""
+    # The last message alone has the form 9, and is about the value 2.
     messages, meanings = [[0], [1], [0], [1], [9]], [[0], [1], [0], [1], [2]]
-    assert ((9,), ("attribute0=2",)) in csar_of(messages, meanings)[1]
+    assert ((9,), ("attribute0=2",)) in found_in(messages, meanings, csar)[1]
     assert ((9,), ("attribute0=2",)) not in found_in(messages, meanings)[1]
-
-
-def test_without_an_end_symbols_may_be_called_otherwise_and_few_messages_are_needed():
-    corpus = corpus_of("rot")
-    messages = [row.tolist() for row in corpus.messages]
-    first, pairs = csar_of(messages, corpus.meanings)
-    second, others = csar_of([[90 - 7 * each for each in row] for row in messages], corpus.meanings)
-    assert first.value == second.value
-    assert {(tuple(90 - 7 * each for each in form), meaning) for form, meaning in pairs} == others
     many = Corpus([[0], [1]] * MOST_MESSAGES, meanings=[[0], [1]] * MOST_MESSAGES)
     (score,) = csar(many, Options())
     assert score.value is None and "2,000 messages" in score.reason
@@ -170,36 +131,15 @@ def test_of_many_messages_some_are_drawn(monkeypatch):
     assert sum(each["num_messages"] for each in some.details["inventory"]) <= 300
 
 
-def test_of_equal_weights_the_highest_at_first_comes_first():
-    """As in the authors' program, before the form that was selected least often."""
-    pairs = _Pairs(
-        form=np.array([0, 1]), meaning=np.array([0, 1]), joint=np.ones(2), weight=np.array([0.2, 0.5])
-    )
+def test_equal_weights_and_sets_of_concepts():
+    # As in the authors' program, before the form that was selected least often.
+    both = np.array([0, 1])
+    pairs = _Pairs(form=both, meaning=both, joint=np.ones(2), weight=np.array([0.2, 0.5]))
     units = SimpleNamespace(size=np.array([2, 1]))
     assert _best(pairs, np.array([0.1, 0.1]), units, units, np.array([0, 3])) == 1
     assert _best(pairs, np.array([0.2, 0.1]), units, units, np.array([0, 3])) == 0
-
-
-@pytest.mark.parametrize("metric", [morphemes, csar])
-@pytest.mark.parametrize(
-    ("messages", "meanings", "reason"),
-    [
-        ([[1], [2]], None, "neither attribute values nor concepts"),
-        ([[1], [2]], [[0.5], [1.5]], "neither attribute values nor concepts"),
-        ([[1], [2]], [[3], [3]], "no meaning differs"),
-        ([[], []], [[0], [1]], "no symbols"),
-    ],
-)
-def test_it_is_undefined_with_a_reason(metric, messages, meanings, reason):
-    (score,) = metric(Corpus(messages, meanings=meanings), Options())
-    assert score.value is None
-    assert reason in score.reason
-
-
-def test_a_single_message_has_no_morphemes():
-    score, pairs = found_in([[1, 2], [3]], [[0, 1], [1, 1]])
-    assert score.value == 0
-    assert not pairs
+    concepts = Ragged.from_rows([[0, 1, 2], [1], [], [0, 2]])
+    assert num_meanings(concepts) == len(meanings_of(concepts).row) == 7 + 1 + 3
 
 
 @pytest.mark.parametrize(("name", "number"), [("morphemes", 2000), ("csar", 50)])
@@ -213,8 +153,3 @@ def test_wide_meanings_are_refused_before_they_take_all_memory(name, number):
         score.reason
         == f"takes too long for {sets:,} sets of concepts: a message has up to {number:,} concepts"
     )
-
-
-def test_sets_of_concepts_are_counted():
-    concepts = Ragged.from_rows([[0, 1, 2], [1], [], [0, 2]])
-    assert num_meanings(concepts) == len(meanings_of(concepts).row) == 7 + 1 + 3

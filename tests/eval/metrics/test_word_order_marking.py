@@ -40,26 +40,19 @@ def test_grammars_are_read_back(grammar: str, expected: list[float]) -> None:
     assert list(found.values()) == pytest.approx(expected, abs=0.02)
 
 
-def test_values_may_be_texts() -> None:
-    """As tables have them: they were said to be features."""
+def test_words_by_nouns_mark_and_values_may_be_texts() -> None:
+    plain = clauses("clauses", 0)
+    rows = [[each[0], 19, each[1], 19, each[2]] for each in (plain.messages[row] for row in range(720))]
+    assert read(replace(plain, messages=Ragged.from_rows(rows)))["case_marking"] == 0
+    marked = clauses("clauses,sov=1,osv=1,marker=1", 0)
+    reverse = [marked.messages[row][::-1] for row in range(720)]
+    found = read(replace(marked, messages=Ragged.from_rows(reverse)))
+    assert found["case_marking"] == 1 and found["role_uncertainty"] == pytest.approx(0)
+    # As tables have them: they were said to be features.
     plain = clauses("clauses,sov=3,osv=1,marker=0.25", 1)
     assert plain.meanings is not None
     names = np.char.add("n", plain.meanings.astype(str))
     assert read(replace(plain, meanings=names)) == read(plain)
-
-
-def test_a_word_that_stands_by_both_nouns_marks_nothing() -> None:
-    plain = clauses("clauses", 0)
-    rows = [[each[0], 19, each[1], 19, each[2]] for each in (plain.messages[row] for row in range(720))]
-    assert read(replace(plain, messages=Ragged.from_rows(rows)))["case_marking"] == 0
-
-
-def test_markers_may_stand_before_nouns() -> None:
-    marked = clauses("clauses,sov=1,osv=1,marker=1", 0)
-    reverse = [marked.messages[row][::-1] for row in range(720)]
-    found = read(replace(marked, messages=Ragged.from_rows(reverse)))
-    assert found["case_marking"] == 1
-    assert found["role_uncertainty"] == pytest.approx(0)
 
 
 def test_attributes_are_named_or_numbered() -> None:
@@ -69,9 +62,8 @@ def test_attributes_are_named_or_numbered() -> None:
     assert set(read(other).values()) == {None}
     named = WordOrderOptions(agent="who", patient="whom", action="did")
     assert read(other, named)["agent_first"] == pytest.approx(0.75)
-    assert read(
-        replace(other, attribute_names=()), WordOrderOptions(agent="2", patient="1", action="0")
-    ) == read(other, named)
+    numbered = WordOrderOptions(agent="2", patient="1", action="0")
+    assert read(replace(other, attribute_names=()), numbered) == read(other, named)
 
 
 def test_chance_and_intervals_are_about_right() -> None:

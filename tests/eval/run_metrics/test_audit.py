@@ -7,18 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-import ecsuite.eval.run_metrics.audit_information as audit_outsider
 from ecsuite.agents.message import PAD
+from ecsuite.eval.run_metrics import audit_information as audit_outsider
 from ecsuite.eval.run_metrics.audit import _of_whoever_speaks, audit, report
-from ecsuite.eval.run_metrics.audit_information import (
-    TRAINING,
-    Told,
-    _information,
-    _reading,
-    _Rows,
-    _said_before,
-    with_correction,
-)
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.environments.agents import ScriptedAgents
 from ecsuite.games.environments.episodes import Decision
@@ -29,20 +20,18 @@ from ecsuite.runtime.errors import ConfigError
 @pytest.fixture(autouse=True)
 def few_updates(monkeypatch):
     """Outsiders who learn nothing, where nothing is said of them."""
-    monkeypatch.setattr(audit_outsider, "TRAINING", replace(TRAINING, num_updates=1, every=1))
+    monkeypatch.setattr(audit_outsider, "TRAINING", replace(audit_outsider.TRAINING, num_updates=1, every=1))
+
+
+GRID = (
+    "play.environment=guided_grid,size=3,num_steps=6",
+    "channel.vocab_size=5",
+    "play.agents.hidden_size=8",
+)
 
 
 def grid(*settings):
-    found = load_experiment(
-        "speaker_listener",
-        [
-            "play.environment=guided_grid,size=3,num_steps=6",
-            "channel.vocab_size=5",
-            "play.agents.hidden_size=8",
-            *settings,
-        ],
-    )
-    return make_play(found, torch.device("cpu"))
+    return make_play(load_experiment("speaker_listener", [*GRID, *settings]), torch.device("cpu"))
 
 
 class Deaf(ScriptedAgents):
@@ -100,21 +89,21 @@ def test_agents_that_use_what_is_said():
     json.dumps(found.to_json(), allow_nan=False)
 
 
-def test_agents_that_say_what_they_see_to_nobody():
+def test_agents_that_say_what_they_see_to_nobody_or_that_obey_noise_or_hear_nothing():
     play = grid()
     found = audit(play, agents=Deaf(play.environment, play.channel), num_episodes=64, num_draws=99)
     assert {each.loss.mean for each in found.conditions[1:]} == {0.0}
     assert [each.value for each in told(found, "influence").values()] == [0.0]
     assert [each.p_value for each in told(found, "signalling").values()] == [0.01]
     assert found.conclusion.startswith("Messages depend on what speakers see, but change no action")
-
-
-def test_agents_that_obey_noise():
-    play = grid()
     found = audit(play, agents=Babbling(play.environment, play.channel), num_episodes=64, num_draws=99)
     assert [each.p_value > 0.05 for each in told(found, "signalling").values()] == [True]
     # To walk at random is better than to stand still, whatever was said.
     assert found.conclusion.startswith("Messages matter, but not their content: severed, the reward is ")
+    play = grid("play.is_severed=true")
+    found = audit(play, agents=ScriptedAgents(play.environment, play.channel), num_episodes=32)
+    assert found.conclusion == "No message reaches an agent, so messages can't matter."
+    assert {each.loss.mean for each in found.conditions[1:]} == {0.0} and found.scripted > 0.8
 
 
 class Obedient:
@@ -133,12 +122,9 @@ class Obedient:
 
 def test_influence_is_that_on_actions_that_count_where_something_arrives():
     """Who is not in the room hears nothing, and what it would do changes nothing: a bit at each step that counts."""
-    found = load_experiment(
-        "riddle", ["channel=reinforce,vocab_size=2,max_len=1,length=fixed", "play.learner=policy_gradient"]
-    )
-    play = make_play(found, torch.device("cpu"))
-    outcome = audit(play, agents=Obedient(), num_episodes=64, num_draws=9)
-    influence = told(outcome, "influence")
+    settings = ["channel=reinforce,vocab_size=2,max_len=1,length=fixed", "play.learner=policy_gradient"]
+    play = make_play(load_experiment("riddle", settings), torch.device("cpu"))
+    influence = told(audit(play, agents=Obedient(), num_episodes=64, num_draws=9), "influence")
     assert len(influence) == 3 and all(0.98 < each.value <= 1 for each in influence.values())
 
 
@@ -150,47 +136,41 @@ def test_messages_that_tell_nothing_but_how_often_an_agent_spoke():
         counts = rng.random((6, 40)) < rng.random(40)
         said = np.where(rng.random(counts.shape) < 0.5, counts.cumsum(0), rng.integers(0, 6, counts.shape))
         meant = 3 * counts.sum(0) + rng.integers(0, 3, counts.shape)
-        rows = _Rows(counts, rng, 19)
-        p_values.append(_information("signalling", "", rows.of(said), rows.of(meant), rows).p_value)
+        rows = audit_outsider._Rows(counts, rng, 19)
+        found = audit_outsider._information("signalling", "", rows.of(said), rows.of(meant), rows)
+        p_values.append(found.p_value)
     assert 0.4 < np.mean(p_values) < 0.6 and np.mean(np.array(p_values) <= 0.05) < 0.1
 
 
-def test_what_nobody_said_is_not_read():
-    """Messages of an agent are known at steps at which others speak, too."""
+def test_what_is_read_of_messages():
+    # Messages of an agent are known at steps at which others speak, too.
     said = np.array([1, 2, 3, 4])[:, None, None, None]
     speaking = np.array([True, False, True, True])[:, None, None]
-    last, earlier = _said_before(said, speaking)
+    last, earlier = audit_outsider._said_before(said, speaking)
     assert last.ravel().tolist() == [0, 1, 1, 3] and earlier.ravel().tolist() == [0, 0, 0, 1]
-
-
-def test_where_one_speaks_at_a_time_others_say_what_that_one_does():
-    said = torch.tensor(
-        [[[[1.0], [2.0]]], [[[3.0], [4.0]]], [[[5.0], [6.0]]]]
-    )  # 3 steps of an episode, 2 agents
+    said = torch.arange(1.0, 7.0).view(3, 1, 2, 1)  # 3 steps of an episode, 2 agents
     speaking = np.array([[[True, False]], [[False, True]], [[False, False]]])
     assert _of_whoever_speaks(said, speaking).flatten().tolist() == [1, 1, 4, 4, 0, 0]
+    said = np.array([[[1, 2]], [[3, PAD]], [[5, 1]], [[2, PAD]], [[4, 4]]])  # (steps, batch, max_len)
+    texts = audit_outsider._texts(said, np.array([0, 1, 4]), np.zeros(3, int))
+    assert texts.tolist() == [
+        [1, 2, 0, PAD, PAD, PAD, PAD, PAD, PAD], [1, 2, 3, 0, PAD, PAD, PAD, PAD, PAD], [3, 5, 1, 2, 4, 4, 0, PAD, PAD],
+    ]  # fmt: skip
 
 
 def test_of_many_speakers_one_may_seem_to_say_something_by_chance():
     """At 1 % and 3 % of shuffles: of two speakers one says something, of five none."""
     found = audit(grid(), agents=Babbling(grid().environment, grid().channel), num_episodes=16)
-    row = Told(kind="signalling", about="what one says", value=0.1, null=0.05)
+    row = audit_outsider.Told(kind="signalling", about="what one says", value=0.1, null=0.05)
     others = [each for each in found.told if each.kind != "signalling"]
-    as_used = [
-        replace(each, loss=replace(each.loss, judged="not significant")) for each in found.conditions[1:]
-    ]
+    alike = [replace(each.loss, judged="not significant") for each in found.conditions[1:]]
+    as_used = [replace(each, loss=loss) for each, loss in zip(found.conditions[1:], alike, strict=True)]
     for num_others, says in ((1, True), (5, False)):
-        told = with_correction([replace(row, p_value=0.02), *[replace(row, p_value=0.6)] * num_others])
+        rows = [replace(row, p_value=0.02), *[replace(row, p_value=0.6)] * num_others]
+        told = audit_outsider.with_correction(rows)
         changed = replace(found, conditions=[found.conditions[0], *as_used], told=[*told, *others])
         assert told[0].p_holm == pytest.approx(0.02 * (1 + num_others))
         assert changed.conclusion.startswith("Messages depend on what speakers see") == says
-
-
-def test_agents_that_hear_nothing():
-    play = grid("play.is_severed=true")
-    found = audit(play, agents=ScriptedAgents(play.environment, play.channel), num_episodes=32)
-    assert found.conclusion == "No message reaches an agent, so messages can't matter."
-    assert {each.loss.mean for each in found.conditions[1:]} == {0.0} and found.scripted > 0.8
 
 
 def test_the_table_the_picture_and_what_is_refused(ecsuite, tmp_path, monkeypatch):
@@ -203,9 +183,7 @@ def test_the_table_the_picture_and_what_is_refused(ecsuite, tmp_path, monkeypatc
     assert ecsuite("train-game", "speaker_listener", "--out", "run", "-q", *arguments)[0] == 0
     code, out, err = ecsuite("audit", "run", "--episodes", "8", "--plot", "a.svg")
     assert (code, err) == (0, "") and "swapped" in out and (tmp_path / "a.svg").is_file()
-    assert (
-        "play.broadcasts=heard" in out and "see everything get 0.9733 per episode" in out
-    )  # 1 - 0.02 * 4 / 3
+    assert "play.broadcasts=heard" in out and "get 0.9733 per episode" in out  # 1 - 0.02 * 4 / 3
     code, out, err = ecsuite("audit", "run", "--episodes", "4")
     assert code == 2 and "8" in err and err.count("\n") == 1
     code, out, err = ecsuite("audit", "nowhere")
@@ -217,7 +195,8 @@ def test_the_table_the_picture_and_what_is_refused(ecsuite, tmp_path, monkeypatc
 @pytest.mark.slow
 def test_outsiders_read_what_no_linear_model_does(monkeypatch):
     """Whether the last two messages are alike: nothing of it is in either alone, nor in their sum."""
-    monkeypatch.setattr(audit_outsider, "TRAINING", replace(TRAINING, num_updates=150, every=150, lr=0.02))
+    training = replace(audit_outsider.TRAINING, num_updates=150, every=150, lr=0.02)
+    monkeypatch.setattr(audit_outsider, "TRAINING", training)
     rng = np.random.default_rng(1)
     said = rng.integers(1, 3, (6, 100, 1))
     alike = np.concatenate([said[:1, :, 0] * 0, said[1:, :, 0] == said[:-1, :, 0]]).astype(int)
@@ -227,14 +206,6 @@ def test_outsiders_read_what_no_linear_model_does(monkeypatch):
     (found,) = audit_outsider._read(said, wanted, counts, ["alike", "constant"], last, rng)
     assert found.about == "alike" and found.value > 0.95 and 0.3 < found.null < 0.7
     both = np.concatenate([said, np.roll(said, 1, axis=0)], 2).astype(float)
-    rows = _Rows(counts, rng, 1)
-    (linear,) = _reading(["alike"], rows.of(both), rows.of(alike[..., None]), rows)
+    rows = audit_outsider._Rows(counts, rng, 1)
+    (linear,) = audit_outsider._reading(["alike"], rows.of(both), rows.of(alike[..., None]), rows)
     assert linear.value < 0.7
-
-
-def test_a_text_is_the_last_messages_without_what_is_beyond_their_end():
-    said = np.array([[[1, 2]], [[3, PAD]], [[5, 1]], [[2, PAD]], [[4, 4]]])  # (steps, batch, max_len)
-    texts = audit_outsider._texts(said, np.array([0, 1, 4]), np.zeros(3, int))
-    assert texts.tolist() == [
-        [1, 2, 0, PAD, PAD, PAD, PAD, PAD, PAD], [1, 2, 3, 0, PAD, PAD, PAD, PAD, PAD], [3, 5, 1, 2, 4, 4, 0, PAD, PAD],
-    ]  # fmt: skip

@@ -1,5 +1,6 @@
 """An audit of a log: known answers of logs by any program, whatever the columns are called."""
 
+import itertools
 import json
 import math
 
@@ -35,31 +36,28 @@ def audited(rows, seed=0, delay=1, **reading):
     return {each.name: each for each in found.scores}, found
 
 
+def of_file(ecsuite, *arguments):
+    return json.loads(ecsuite("audit", *arguments, "--json")[1])
+
+
 def p_of(score):
     return score.chance.p_value(score.value)[0]
 
 
-def test_messages_that_are_the_observation_have_maximal_signalling():
+def test_messages_that_are_observations_or_constant_or_followed():
     scores, found = audited(steps("seen"))
     entropy = scores["signalling"].details["most"]
     assert scores["signalling"].value == pytest.approx(entropy) and 1.9 < entropy <= 2
     assert p_of(scores["signalling"]) < 0.01 and scores["outsider"].value == 1
     assert p_of(scores["coordination"]) > 0.05 and p_of(scores["listening"]) > 0.05
     assert found.conclusion.endswith("no evidence that agents act on them.")
-
-
-def test_constant_messages_have_no_information():
     scores, found = audited(steps("constant"))
     for name in ("signalling", "coordination", "listening"):
         assert scores[name].value == 0 and scores[name].chance.level == 0
     assert found.conclusion.startswith("No evidence")
-
-
-def test_followed_messages_have_maximal_listening_at_their_delay():
     scores, found = audited(steps("followed"))
     assert scores["coordination"].value == pytest.approx(scores["coordination"].details["most"])
-    assert p_of(scores["listening"]) < 0.01
-    assert "actions depend on the messages" in found.conclusion
+    assert p_of(scores["listening"]) < 0.01 and "actions depend on the messages" in found.conclusion
     assert p_of(audited(steps("followed"), delay=2)[0]["coordination"]) > 0.01
 
 
@@ -75,11 +73,27 @@ def test_p_values_without_association_are_uniform(kind):
         assert name == "outsider" or (1 / len(found) - above).max() < bound, name  # its shares have ties
 
 
-def test_rows_of_copies_would_be_evidence_if_they_were_exchanged_alone():
+def test_null_of_rows_that_are_exchanged_alone_and_of_agents_that_never_met():
     rows = steps("copies")
     episodes, _ = audited(rows)
     alone, _ = audited([{key: row[key] for key in row if key != "episode"} for row in rows])
     assert p_of(episodes["signalling"]) > 0.05 > p_of(alone["signalling"])
+    rng, rows = np.random.default_rng(0), []
+    for pair in range(20):
+        for _ in range(6):
+            of_round = dict.fromkeys(("message", "target", "action"), int(rng.integers(3)))
+            rows.append({"pair": pair, "speaker": f"s{pair}", "listener": f"l{pair}", **of_round})
+    scores, found = audited(rows)
+    assert p_of(scores["partners"]) < 0.05 and found.exchange == "episodes, whose agents are others"
+    met = [{**row, "speaker": "s", "listener": "l"} for row in rows]
+    assert audited(met)[0]["partners"].reason.startswith("all agents met")
+    rows = [
+        {"pair": who, "speaker": who[0], "listener": who[1], "message": said, "action": said}
+        for who in ("ad", "cb", "ca")
+        for said in ("x", "y", "y", "z")
+    ]
+    assert audited([row for row in rows if row["pair"] != "ca"])[0]["partners"].chance is not None
+    assert audited([row for row in rows if row["pair"] != "ad"])[0]["partners"].value is None
 
 
 def test_value_by_hand():
@@ -93,37 +107,11 @@ def test_value_by_hand():
     assert scores["coordination"].value == pytest.approx(1)
     assert scores["consistency"].value is None and "rounds" in scores["consistency"].reason
     assert scores["listening"].value is None and "context" in scores["listening"].reason
-
-
-def test_what_the_hearer_sees_is_no_listening():
     rng = np.random.default_rng(0)
     names = ("message", "target", "context", "action")
     rows = [{"speaker": 0, "listener": 1, **dict.fromkeys(names, int(n))} for n in rng.integers(3, size=90)]
     scores, _ = audited(rows)
     assert scores["coordination"].value > 1.5 and scores["listening"].value == 0
-
-
-def test_messages_of_agents_that_never_met_are_a_null():
-    rng, rows = np.random.default_rng(0), []
-    for pair in range(20):
-        for _ in range(6):
-            of_round = dict.fromkeys(("message", "target", "action"), int(rng.integers(3)))
-            rows.append({"pair": pair, "speaker": f"s{pair}", "listener": f"l{pair}", **of_round})
-    scores, found = audited(rows)
-    assert p_of(scores["partners"]) < 0.05
-    assert found.exchange == "episodes, whose agents are others"
-    met = [{**row, "speaker": "s", "listener": "l"} for row in rows]
-    assert audited(met)[0]["partners"].reason.startswith("all agents met")
-
-
-def test_speakers_and_listeners_are_told_apart_by_their_names():
-    rows = [
-        {"pair": who, "speaker": who[0], "listener": who[1], "message": said, "action": said}
-        for who in ("ad", "cb", "ca")
-        for said in ("x", "y", "y", "z")
-    ]
-    assert audited([row for row in rows if row["pair"] != "ca"])[0]["partners"].chance is not None
-    assert audited([row for row in rows if row["pair"] != "ad"])[0]["partners"].value is None
 
 
 def test_results_depend_neither_on_the_order_of_rows_nor_on_names():
@@ -137,7 +125,7 @@ def test_results_depend_neither_on_the_order_of_rows_nor_on_names():
         assert found == pytest.approx(expected)
 
 
-def test_features_are_binned_and_every_attribute_is_scored():
+def test_features_are_binned_and_positions_in_a_context_are_its_items():
     rng = np.random.default_rng(0)
     seen = rng.normal(size=(400, 2))
     middle = np.median(seen[:, 0])
@@ -148,125 +136,84 @@ def test_features_are_binned_and_every_attribute_is_scored():
     scores, _ = audited(rows)
     assert scores["signalling of obs_0"].value == pytest.approx(1, abs=0.02)
     assert scores["signalling of obs_1"].value < 0.05
-
-
-def test_positions_in_a_context_are_its_items():
-    rng = np.random.default_rng(0)
     rows = []
     for _ in range(200):
-        options = rng.permutation(4).tolist()
-        answer = int(rng.integers(4))
-        rows.append(
-            {"message": options[answer], "target": options[answer], "candidates": options, "answer": answer}
-        )
+        options, answer = rng.permutation(4).tolist(), int(rng.integers(4))
+        said = dict.fromkeys(("message", "target"), options[answer])
+        rows.append({**said, "candidates": options, "answer": answer})
     scores, found = audited(rows)
     assert scores["coordination"].value == pytest.approx(2, abs=0.05)
     assert any("position" in each for each in found.notes)
 
 
-@pytest.fixture
-def spoken():
-    """Rounds as arrays: four things, each with its word, and listeners who choose it among all."""
+def test_interactions_of_egg(ecsuite, tmp_path):
+    """Four things, each with its word, and listeners who choose it among all: as arrays, and as a dump."""
     rng = np.random.default_rng(0)
     things = rng.integers(4, size=120)
     options = np.stack([rng.permutation(4) for _ in things])
-    return things, options, (options == things[:, None]) + rng.normal(size=options.shape) / 10
-
-
-def test_interactions_of_egg(ecsuite, tmp_path, spoken):
-    things, options, scores = spoken
-    arrays = {
-        "sender_input": np.eye(4)[things],
-        "receiver_input": np.eye(4)[options],
-        "receiver_output": scores,
-    }
+    is_meant = options == things[:, None]
     np.savez(
-        tmp_path / "egg.npz",
-        message=things[:, None] + 1,
-        labels=(options == things[:, None]).argmax(1),
-        **arrays,
-    )
+        tmp_path / "egg.npz", message=things[:, None] + 1, labels=is_meant.argmax(1), sender_input=np.eye(4)[things],
+        receiver_input=np.eye(4)[options], receiver_output=is_meant + rng.normal(size=options.shape) / 10,
+    )  # fmt: skip
     dump = [f"input: {thing} -> message: {thing + 1},0 -> output: {thing}" for thing in things]
     (tmp_path / "egg.txt").write_text("\n".join(dump))
     for file in ("egg.npz", "egg.txt"):
-        found = json.loads(ecsuite("audit", file, "--json")[1])["scores"]
-        values = {each["name"]: each["value"] for each in found}
+        values = {each["name"]: each["value"] for each in of_file(ecsuite, file)["scores"]}
         assert [values["signalling"], values["coordination"]] == pytest.approx([2, 2], abs=0.05)
 
 
 def test_recordings_of_parallel_environments(ecsuite, tmp_path):
     """A row an agent and step, a row a step with values by agent, and flattened rollouts as arrays."""
-    rng, rows, by_step = np.random.default_rng(0), [], []
-    for episode in range(12):
-        heard = 0
-        for step in range(6):
-            goal, sees = np.eye(3)[rng.integers(3)].tolist(), rng.normal(size=5).tolist()
-            said = int(np.argmax(goal))
-            begin = {"episode": episode, "step": step}
-            rows.append({**begin, "agent": "speaker_0", "observation": goal, "message": said, "action": None})
-            rows.append(
-                {**begin, "agent": "listener_0", "observation": sees, "message": None, "action": heard}
-            )
-            actions = {"speaker_0": said, "listener_0": said}
-            by_step.append(
-                {**begin, "observations": {"speaker_0": goal, "listener_0": sees}, "actions": actions}
-            )
-            heard = said
-    arrays = {
-        name: np.array([row[name] for row in rows[::2]]) for name in ("episode", "message", "observation")
-    }
+    rng, rows, by_step, heard = np.random.default_rng(0), [], [], 0
+    for episode, step in itertools.product(range(12), range(6)):
+        goal, sees = np.eye(3)[rng.integers(3)].tolist(), rng.normal(size=5).tolist()
+        said, begin, heard = int(np.argmax(goal)), {"episode": episode, "step": step}, heard if step else 0
+        rows.append({**begin, "agent": "speaker_0", "observation": goal, "message": said, "action": None})
+        rows.append({**begin, "agent": "listener_0", "observation": sees, "message": None, "action": heard})
+        seen, actions = {"speaker_0": goal, "listener_0": sees}, {"speaker_0": said, "listener_0": said}
+        by_step.append({**begin, "observations": seen, "actions": actions})
+        heard = said
+    names = ("episode", "message", "observation")
+    arrays = {name: np.array([row[name] for row in rows[::2]]) for name in names}
     np.savez(tmp_path / "rollout.npz", action=arrays["message"], **arrays)
     for name, own in (("rows.jsonl", rows), ("steps.jsonl", by_step)):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in own))
-    parts = {
-        "actions.speaker_0": "message",
-        "actions.listener_0": "action",
-        "observations.speaker_0": "observation",
-    }
-    options = [word for part, role in parts.items() for word in ("--column", f"{part}={role}")]
+    roles = ("actions.speaker_0=message", "actions.listener_0=action", "observations.speaker_0=observation")
+    options = [word for role in roles for word in ("--column", role)]
     for file, *more in (["rows.jsonl"], ["rollout.npz"], ["steps.jsonl", *options]):
-        found = json.loads(ecsuite("audit", file, *more, "--json")[1])
-        scores = {each["name"]: each for each in found["scores"]}
+        scores = {each["name"]: each for each in of_file(ecsuite, file, *more)["scores"]}
         for name in ("signalling", "coordination"):
             assert scores[name]["value"] == pytest.approx(scores[name]["details"]["most"]), (file, name)
 
 
 def test_json_and_table(ecsuite, tmp_path):
-    file = tmp_path / "log.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in steps("seen", num_episodes=6)))
-    data = json.loads(ecsuite("audit", "log.jsonl", "--json")[1])
+    log = "".join(json.dumps(row) + "\n" for row in steps("seen", num_episodes=6))
+    (tmp_path / "log.jsonl").write_text(log)
+    data = of_file(ecsuite, "log.jsonl")
     require_listed("audit of a log", data)
     assert {each["name"]: each["value"] is None for each in data["scores"]}["partners"]
     assert data["needs_agents"] == ["severed", "constant", "self-sent"]
     code, text, _ = ecsuite("audit", "log.jsonl")
-    assert code == 0
-    assert "signalling" in text and "they need the agents" in text
+    assert code == 0 and "signalling" in text and "they need the agents" in text
+
+
+ROLES = "agent,message,action,observation"
 
 
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (
-            "agent,message,observation\nx,a,1\ny,b,2\n",
-            "no column of actions among agent, message, observation",
-        ),
-        (
-            "agent,action,observation\nx,a,1\ny,b,2\n",
-            "no column of messages among agent, action, observation",
-        ),
-        ("agent,message,action,observation\nx,,1,1\ny,,2,1\n", "no row has a message"),
-        ("agent,message,action,observation\nx,a,,1\ny,b,,1\n", "no row has an action"),
+        ("agent,message,observation\nx,a,1\n", "no column of actions among agent, message, observation"),
+        ("agent,action,observation\nx,a,1\n", "no column of messages among agent, action, observation"),
+        (f"{ROLES}\nx,,1,1\ny,,2,1\n", "no row has a message"),
+        (f"{ROLES}\nx,a,,1\ny,b,,1\n", "no row has an action"),
         ("", "empty file"),
-        ("agent,message,action\n", "a header and no rows"),
+        (f"{ROLES}\n", "a header and no rows"),
+        ("message,action\na,1\n", "--episodes: not read by an audit of a log"),
     ],
 )
-def test_bad_logs_are_refused_in_a_line(ecsuite, tmp_path, content, expected):
+def test_bad_logs_and_options_of_runs_are_refused_in_a_line(ecsuite, tmp_path, content, expected):
     (tmp_path / "log.csv").write_text(content)
-    code, _, errors = ecsuite("audit", "log.csv")
+    code, _, errors = ecsuite("audit", "log.csv", *(["--episodes", "9"] if "--episodes" in expected else []))
     assert code == 2 and expected in errors
-
-
-def test_options_of_runs_are_not_read_by_logs(ecsuite, tmp_path):
-    (tmp_path / "log.csv").write_text("message,action\na,1\n")
-    code, _, errors = ecsuite("audit", "log.csv", "--episodes", "9")
-    assert code == 2 and "--episodes: not read by an audit of a log" in errors

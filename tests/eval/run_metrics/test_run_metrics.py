@@ -1,4 +1,4 @@
-"""Metrics of runs: agents with known abilities, agents that know nothing, and games that a metric can't measure."""
+"""Metrics of runs: agents with known abilities, agents that know nothing, noise, and games that can't be measured."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -28,16 +28,11 @@ from ecsuite.games.runs.run import Run, load_run
 from ecsuite.games.training.train import train
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
+from ecsuite.testing.trial import Trial
 
-
-def ignore(*_: object) -> None:
-    """Tell nobody."""
-
-
+QUIET = {"device": "cpu", "progress": lambda *_: None, "note": lambda *_: None}
 WORLD = ["world.num_values=5", "training.num_examples=1024", "evaluation.num_valid=64"]
 HELD_OUT = "world.held_out=0.2"
-
-
 NUM_HALVES = transfer.NUM_HALVES
 
 
@@ -56,20 +51,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     for name, changes in {
         "trained": [HELD_OUT, "training.num_epochs=20"],
         "untrained": [HELD_OUT, "training.num_epochs=1", "optimizer.lr=1e-12", "training.seed=2"],
-        "society": [
-            *("society.senders=4", "society.receivers=4", "society.meets=ring"),
-            "training.num_epochs=1",
-        ],
+        "society": ["society={senders: 4, receivers: 4, meets: ring}", "training.num_epochs=1"],
         "reconstruction": ["task=reconstruction", "training.num_epochs=1"],
         "quantized": ["channel=quantized", "training.num_epochs=1"],
     }.items():
-        train(
-            load_experiment("disc_tiny", [*WORLD, *changes]),
-            folder / name,
-            device="cpu",
-            progress=ignore,
-            note=ignore,
-        )
+        train(load_experiment("disc_tiny", [*WORLD, *changes]), folder / name, **QUIET)
         found[name] = load_run(folder / name)
     return found
 
@@ -93,14 +79,12 @@ def test_every_metric_of_a_run_is_asked_for_by_name(runs):
 
 
 def test_new_combinations_are_understood_less_often_than_those_of_training(runs):
-    trained, untrained = (
-        scores(runs[name], "generalisation")["generalisation"] for name in ("trained", "untrained")
-    )
+    names = ("trained", "untrained", "society")
+    trained, untrained, nothing = (scores(runs[name], "generalisation")["generalisation"] for name in names)
     assert trained.details["seen"] > trained.value + 0.2 and trained.chance.level == 0.25
     assert untrained.value == pytest.approx(0.25, abs=0.25)  # of five objects
     assert trained.details["held_out_meanings"] == 5 and trained.details["by_unseen_pairs"].keys() == {"1"}
     assert trained.details["gap"] == pytest.approx(trained.details["seen"] - trained.value)
-    nothing = scores(runs["society"], "generalisation")["generalisation"]
     assert nothing.reason == "nothing was held out of training: set world.held_out"
 
 
@@ -111,18 +95,8 @@ def test_new_combinations_are_understood_less_often_than_those_of_training(runs)
 )
 def test_rounds_of_a_society_have_what_was_drawn_in_the_evaluation(settings, tmp_path):
     """Each pair meets noise of its own, and each sender draws messages of its own for all that it meets."""
-    experiment = load_experiment(
-        "disc_tiny",
-        [
-            *WORLD,
-            "society.senders=2",
-            "society.receivers=2",
-            "optimizer.lr=0.01",
-            "training.num_epochs=1",
-            *settings,
-        ],
-    )
-    result = train(experiment, tmp_path / "run", device="cpu", progress=ignore, note=ignore)
+    society = ("society.senders=2", "society.receivers=2", "optimizer.lr=0.01", "training.num_epochs=1")
+    result = train(load_experiment("disc_tiny", [*WORLD, *society, *settings]), tmp_path / "run", **QUIET)
     run = load_run(tmp_path / "run")
     rounds = evaluations.played(run, [(run.pair.world, "valid")])
     assert rounds.accuracy.mean() == pytest.approx(result.measures["accuracy"], abs=1e-6)
@@ -130,29 +104,29 @@ def test_rounds_of_a_society_have_what_was_drawn_in_the_evaluation(settings, tmp
 
 def test_the_score_is_a_mean_over_meanings(monkeypatch):
     """Two held-out meanings, one understood in one round of one, one in one round of three; the others are seen."""
-    meanings = np.array([[0, 0], [1, 1], [1, 1], [1, 1], [0, 1]])
-    rounds = EvaluatedRounds(
-        meanings=meanings,
-        split=np.array(["held_out"] * 4 + ["train"]),
-        accuracy=np.array([1.0, 1, 0, 0, 0.5]),
+    meanings, split = (
+        np.array([[0, 0], [1, 1], [1, 1], [1, 1], [0, 1]]),
+        np.array(["held_out"] * 4 + ["train"]),
     )
+    rounds = EvaluatedRounds(meanings=meanings, split=split, accuracy=np.array([1.0, 1, 0, 0, 0.5]))
     monkeypatch.setattr(evaluations, "played", lambda run: rounds)
+    kinds = {"task": SimpleNamespace(kind="discrimination"), "evaluation": SimpleNamespace(mode="greedy")}
     run = SimpleNamespace(
-        experiment=SimpleNamespace(
-            task=SimpleNamespace(kind="discrimination"), evaluation=SimpleNamespace(mode="greedy")
-        ),
-        players=SimpleNamespace(chance=lambda: {"accuracy": 0.25}),
+        experiment=SimpleNamespace(**kinds), players=SimpleNamespace(chance=lambda: {"accuracy": 0.25}),
         pair=SimpleNamespace(world=SimpleNamespace(trained_values=lambda: None)),
-    )
+    )  # fmt: skip
     [score] = generalisations.generalisation(run, Options())
     assert score.value == pytest.approx(2 / 3)
     assert score.details["seen"] == 0.5 and score.details["held_out_rounds"] == 4
 
 
-def test_unseen_pairs():
+def test_unseen_pairs_and_best_names_by_hand():
     trained = np.array([[0, 0, 0], [0, 1, 1], [1, 1, 0]])
     asked = np.array([[0, 0, 0], [0, 0, 1], [1, 0, 1], [0, 1, 0]])
     assert unseen_pairs(trained, asked).tolist() == [0, 1, 3, 0]
+    said = np.array([[1, 2, 0], [2, 2, 0], [3, 0, -1]])
+    heard = np.array([[3, 1, 0], [1, 1, 0], [2, 0, -1]])
+    assert best_names(said, heard, 4).tolist() == [0, 3, 1, 2]
 
 
 def test_similarities_of_vectors_with_a_known_answer(runs, monkeypatch):
@@ -168,10 +142,8 @@ def test_similarities_of_vectors_with_a_known_answer(runs, monkeypatch):
     low, high = found["rsa_sender"].chance.low, found["rsa_sender"].chance.high
     assert low < found["rsa_sender"].value < high
     monkeypatch.setattr(similarities, "of_sender", lambda game, objects: np.ones((25, 3)))
-    assert (
-        scores(runs["trained"], "rsa")["rsa"].reason
-        == "all pairs of objects are equally similar for the sender"
-    )
+    reason = "all pairs of objects are equally similar for the sender"
+    assert scores(runs["trained"], "rsa")["rsa"].reason == reason
 
 
 def rank_correlation(one, other):
@@ -220,15 +192,12 @@ def test_every_sender_has_a_first_layer(sender):
     assert vectors.shape[0] == 25 and rank_correlation(vectors, similarities.inputs(objects)) < 0.9999
 
 
-def test_perceptions_that_learn_are_compared_themselves():
+def test_perceptions_are_compared_themselves_where_they_learn_and_else_by_a_projection():
+    """The score x W s of features x and a state s is the product of x W and s."""
     pair = untrained_pair("sender.perception=mlp,size=7", "receiver.perception=linear,size=6")
     objects = similarities.objects_of(pair.world, 300, 0)
     assert similarities.of_sender(pair, objects).shape == (25, 7)
     assert similarities.of_receiver(pair, objects).shape == (25, 6)
-
-
-def test_a_receiver_that_sees_candidates_as_they_are_is_compared_by_its_projection():
-    """The score x W s of features x and a state s is the product of x W and s."""
     pair = untrained_pair("receiver.perception=identity")
     objects = similarities.objects_of(pair.world, 300, 0)
     vectors = similarities.of_receiver(pair, objects)
@@ -241,14 +210,10 @@ def test_a_receiver_that_sees_candidates_as_they_are_is_compared_by_its_projecti
 OWN_SENDER = """
 from torch import nn
 from ecsuite.agents.senders import Sender, build_message
-
-
 class Mine(Sender):
     def __init__(self, options, *, num_features, vocab_size, max_len):
         super().__init__()
-        self.LAYER = nn.Linear(num_features, max_len * (vocab_size + 1))
-        self.max_len = max_len
-
+        self.LAYER, self.max_len = nn.Linear(num_features, max_len * (vocab_size + 1)), max_len
     def forward(self, meanings, builder):
         return build_message(builder, self.LAYER(meanings).unflatten(-1, (self.max_len, -1)).transpose(0, 1))
 """
@@ -257,22 +222,17 @@ class Mine(Sender):
 def test_what_learns_no_representation_has_no_score(tmp_path, monkeypatch):
     """Scripted senders, and a sender of the user's own whose first layer nobody knows, unless it is `perceive`."""
     monkeypatch.setattr(transfer, "MAX_UPDATES", 2)
-    reasons = []
+    games, reasons = [("sender=scripted", "channel=reinforce,vocab_size=5,max_len=2,length=fixed")], []
     for layer in ("layer", "perceive"):
         (tmp_path / f"{layer}.py").write_text(OWN_SENDER.replace("LAYER", layer))
-    scripted = ("sender=scripted", "channel=reinforce,vocab_size=5,max_len=2,length=fixed")
-    for settings in (
-        scripted,
-        (f"sender={tmp_path / 'layer.py'}:Mine",),
-        (f"sender={tmp_path / 'perceive.py'}:Mine",),
-    ):
+        games.append((f"sender={tmp_path / layer}.py:Mine",))
+    for settings in games:
         experiment = load_experiment("disc_tiny", [*WORLD, *settings])
-        pair = untrained_pair(*settings)
-        run = SimpleNamespace(pair=pair, experiment=experiment)
+        run = SimpleNamespace(pair=untrained_pair(*settings), experiment=experiment)
         found = scores(run, "rsa")
         assert found["rsa"].reason == found["rsa_sender"].reason and found["rsa_receiver"].value is not None
         reasons.append(found["rsa_sender"].reason)
-        if settings is scripted:
+        if settings == games[0]:
             found = scores(run, "transfer")
             assert found["transfer_sender"].reason == reasons[0] and found["transfer"].value is not None
     missing = "the sender learns no representation of objects"
@@ -316,7 +276,8 @@ def test_vectors_without_attributes_are_as_by_chance(monkeypatch, num_seeds, num
 
 
 @pytest.mark.slow
-def test_attributes_are_read_from_trained_receivers(runs):
+def test_attributes_are_read_from_trained_receivers(runs, monkeypatch):
+    monkeypatch.setattr(transfer, "NUM_HALVES", NUM_HALVES)
     trained, untrained = (scores(runs[name], "transfer") for name in ("trained", "untrained"))
     assert trained["transfer"].value > trained["transfer"].chance.level + 0.1
     assert trained["transfer"].value > trained["transfer"].details["untrained"]
@@ -345,65 +306,21 @@ def test_other_games_have_values_or_reasons(runs, name):
     assert {score.name for score in card.scores if score.value is not None} >= {"rsa", "transfer"}
 
 
-def test_strangers_of_a_ring(runs):
+def test_strangers_of_a_ring_and_runs_that_are_no_strangers(runs, ecsuite):
     found = scores(runs["society"], "cross_play")["cross_play"]
     assert found.details["pairs"] == 4 and len(found.details["matrix"]) == 4
     pairings = every_pairing([runs["society"]])
     assert pairings.where("met").sum() == 12 and not pairings.where("across").any()
     assert scores(runs["trained"], "cross_play")["cross_play"].reason == "every sender met every receiver"
-
-
-def test_a_run_beside_its_copy_with_other_names_of_symbols(runs):
-    """The copy is the same pair with symbols renamed: strangers at chance, friends as soon as symbols are renamed."""
-    trained = runs["trained"]
-    renamed = load_run(trained.folder)
-    order = np.array([0, 4, 5, 1, 2, 3])
-    game = renamed.pair
-    with torch.no_grad():
-        sender = game.speaker.network.state_dict()
-        receiver = game.listener.network.state_dict()
-        num_symbols = game.channel.symbol_size
-        for state in (sender, receiver):
-            for name, tensor in state.items():
-                sizes = [axis for axis, size in enumerate(tensor.shape) if size == num_symbols]
-                for axis in sizes:
-                    state[name] = tensor.index_select(axis, torch.from_numpy(np.argsort(order)))
-        game.speaker.network.load_state_dict(sender)
-        game.listener.network.load_state_dict(receiver)
-    pairings = every_pairing([trained, renamed])
-    own, other = pairings.accuracy[0, 0], pairings.accuracy[0, 1]
-    assert pairings.accuracy[1, 1] == pytest.approx(own) and own > 0.4
-    assert other < own - 0.2
-    assert pairings.relabelled[0, 1] == pytest.approx(own) == pairings.relabelled[1, 0]
-    found = report(pairings)
-    data = found.data
-    assert "±" not in "".join(map(str, found.tables)) + " ".join(found.notes)
-    assert "no interval with fewer than 3 pairs: train more seeds" in found.notes
-    assert data["groups"]["across"]["pairs"] == 2 and data["relabelled"][0][0] is None
-
-
-def test_rounds_that_are_new_to_the_first_run_alone_are_told(runs):
-    """The seed of a run decides which objects are held out of its training."""
+    # The seed of a run decides which objects are held out of its training.
     told = "objects are held out by the seed"
     trained, untrained = runs["trained"], runs["untrained"]
     alike, other = every_pairing([trained, load_run(trained.folder)]), every_pairing([trained, untrained])
     assert alike.is_held_out_alike and not any(told in note for note in report(alike).notes)
     assert not other.is_held_out_alike and any(told in note for note in report(other).notes)
-
-
-def test_a_run_that_is_named_twice_is_no_stranger_to_itself(ecsuite, runs):
     folder = str(runs["society"].folder)
     code, out, err = ecsuite("cross-play", folder, f"{folder}/../society")
     assert (code, out) == (2, "") and err.endswith("given twice: expected each run once\n")
-
-
-def test_names_of_symbols():
-    said = np.array([[1, 2, 0], [2, 2, 0], [3, 0, -1]])
-    heard = np.array([[3, 1, 0], [1, 1, 0], [2, 0, -1]])
-    assert best_names(said, heard, 4).tolist() == [0, 3, 1, 2]
-
-
-def test_runs_of_different_games_do_not_play(runs):
     for name, what in (("society", "world"), ("reconstruction", "world")):
         with pytest.raises(ConfigError, match=f"play different games: {what}"):
             every_pairing([runs["trained"], runs[name]])
@@ -413,19 +330,74 @@ def test_runs_of_different_games_do_not_play(runs):
         every_pairing([runs["society"], runs["quantized"]])
 
 
+def test_a_run_beside_its_copy_with_other_names_of_symbols(runs):
+    """The copy is the same pair with symbols renamed: strangers at chance, friends as soon as symbols are renamed."""
+    trained = runs["trained"]
+    renamed, places = load_run(trained.folder), torch.from_numpy(np.argsort([0, 4, 5, 1, 2, 3]))
+    game = renamed.pair
+    with torch.no_grad():
+        for agent in (game.speaker.network, game.listener.network):
+            state = agent.state_dict()
+            for name, tensor in state.items():
+                sizes = enumerate(tensor.shape)
+                for axis in [axis for axis, size in sizes if size == game.channel.symbol_size]:
+                    state[name] = tensor.index_select(axis, places)
+            agent.load_state_dict(state)
+    pairings = every_pairing([trained, renamed])
+    own, other = pairings.accuracy[0, 0], pairings.accuracy[0, 1]
+    assert pairings.accuracy[1, 1] == pytest.approx(own) and own > 0.4 and other < own - 0.2
+    assert pairings.relabelled[0, 1] == pytest.approx(own) == pairings.relabelled[1, 0]
+    found = report(pairings)
+    assert "±" not in "".join(map(str, found.tables)) + " ".join(found.notes)
+    assert "no interval with fewer than 3 pairs: train more seeds" in found.notes
+    assert found.data["groups"]["across"]["pairs"] == 2 and found.data["relabelled"][0][0] is None
+
+
 def test_noise_is_understood_by_chance_if_agents_know_nothing(runs, tmp_path):
     score = scores(runs["trained"], "noise_objects")["noise_objects"]
     assert score.value is None and "attribute values" in score.reason
     train(
-        load_experiment(
-            "digits", ["training.num_epochs=1", "training.num_examples=64", "optimizer.lr=1e-12"]
-        ),
-        tmp_path,
-        device="cpu",
-        progress=ignore,
-        note=ignore,
-    )
+        load_experiment("digits", ["training.num_epochs=1", "training.num_examples=64", "optimizer.lr=1e-12"]),
+        tmp_path, **QUIET)  # fmt: skip
     score = scores(load_run(tmp_path), "noise_objects")["noise_objects"]
     assert score.chance.level == 0.25
     assert abs(score.value - 0.25) < 0.1 and abs(score.details["accuracy"] - 0.25) < 0.1
     assert score.ci95[0] < score.value < score.ci95[1]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A society whose agents know nothing yet, and a pair whose words are values."""
+    folder = tmp_path_factory.mktemp("noise")
+    Trial.of("channel", "gumbel", ("society.receivers=2",)).train(folder / "small")
+    Trial.of("channel", "quantized").train(folder / "values")
+    return folder
+
+
+def test_curves_of_a_run(ecsuite, as_json, folder, tmp_path, no_layout):
+    line = ("evaluate", folder / "small", "--noise", "deletion,erasure", "--rates", "0,1")
+    found = as_json(*line, "--plot", "noise.svg", "--out", "noise.csv")
+    points = {(each["noise"], each["rate"], each["position"]): each["accuracy"] for each in found["points"]}
+    assert points["deletion", 0, None] == points["erasure", 0, None]  # without noise
+    assert {position for _, _, position in points} == {None, 1, 2, 3}
+    assert (tmp_path / "noise.svg").exists() and "deletion" in (tmp_path / "noise.csv").read_text()
+    accuracy = as_json("evaluate", folder / "small")["evaluations"]["valid"]["accuracy"]
+    assert points["deletion", 0, None] == pytest.approx(accuracy)
+    found = as_json("evaluate", folder / "values", "--noise", "erasure,confusion", "--rates", "0,1")
+    assert len({each["position"] for each in found["points"]}) > 1  # words of values
+
+
+@pytest.mark.parametrize(
+    ("run", "arguments", "message"),
+    [
+        ("values", "--noise deletion", "deletion needs symbols, but the words of this channel are real-valued"),
+        ("small", "--noise erasur", "unknown noise 'erasur'"),
+        ("small", "--noise none", "none has no rate"),
+        ("small", "--noise deletion --rates 0,1.2", "expected shares from 0 to 1"),
+        ("small", "--rates 0.1", "--rates: used with --noise only"),
+        ("small", "--noise deletion --intervene drop", "expected one of these"),
+    ],
+)  # fmt: skip
+def test_what_can_not_be_is_refused(ecsuite, folder, run, arguments, message):
+    code, _, err = ecsuite("evaluate", str(folder / run), *arguments.split())
+    assert code == 2 and message in err and len(err.strip().splitlines()) == 1
