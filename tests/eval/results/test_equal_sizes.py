@@ -27,6 +27,13 @@ def scored(folder, corpus, metrics=SIZED):
     return folder
 
 
+def test_a_corpus_that_changed_is_not_drawn_from(tmp_path):
+    paths = [scored(tmp_path / str(size), grammar(size), ["posdis"]) for size in (50, 100)]
+    ec.write_corpus(grammar(100, seed=9), paths[1])
+    [score] = Results.read(paths).compare(["posdis"]).scores
+    assert score.reason.endswith("has changed since it was scored")
+
+
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     place = tmp_path_factory.mktemp("sizes")

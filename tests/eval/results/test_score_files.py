@@ -1,17 +1,15 @@
 """Results are read from both kinds of files, seeds of a source are merged, and errors name the file."""
 
 import json
-from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ecsuite.eval.results.results import Results
-from ecsuite.eval.results.samples import samples_of
+from ecsuite.eval.results.samples import UNSIGNED, samples_of
 from ecsuite.runtime.errors import ConfigError
 
 SIGNATURE = "xferbench|preset:mini|targets:da+eu#1|seed:{}|precision:fp32|v:1"
-
-
 ROW = {"seed": 0, "by_target": {"da": 1.0}}
 
 
@@ -31,7 +29,7 @@ def scorecard(by_target, seed=0, source="runs/words/corpus.jsonl", sha="1", **mo
     return {"corpus": corpus, "scores": [other, score | more]}
 
 
-def write(path: Path, data):
+def write(path, data):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(data if isinstance(data, str) else json.dumps(data))
     return path
@@ -45,6 +43,24 @@ def by_seed(seeds):
     return scorecard({}, details=details, signature=signature)
 
 
+def test_seeds_come_together_in_order_whatever_the_order_of_files(tmp_path):
+    several = write(tmp_path / "a.json", by_seed([10, 2]))
+    one = write(tmp_path / "b.json", scorecard({"da": 9.0, "eu": 5.0}, seed=5))
+    for files in ([several, one], [one, several], [tmp_path], [tmp_path, one]):
+        [result] = gather(files)
+        assert result.seeds == (2, 5, 10) and result.signature == SIGNATURE.replace("|seed:{}", "")
+        np.testing.assert_array_equal(result.values(["eu", "da"]), [[5, 6], [5, 9], [5, 14]])
+
+
+def test_results_of_the_reference_program_are_unsigned(tmp_path):
+    for name, value in (("disc_small", 5.0), ("dev_null", 6.0)):
+        data = {"score": value, "by_target": {"da": value}, "analysis": {}}
+        write(tmp_path / "save-clm" / f"xferbench-{name}" / "results.json", data)
+    null, small = gather([tmp_path / "save-clm"])
+    assert (small.name, small.signature, small.seeds, small.score) == ("disc_small", UNSIGNED, (0,), 5.0)
+    assert null.is_baseline and not small.is_baseline
+
+
 def test_one_seed_with_two_scores_is_refused(tmp_path):
     first = write(tmp_path / "1.json", scorecard({"da": 4.0}))
     second = write(tmp_path / "2.json", scorecard({"da": 4.5}))
@@ -53,18 +69,15 @@ def test_one_seed_with_two_scores_is_refused(tmp_path):
 
 
 def test_sources_of_one_name_get_the_names_of_their_folders(tmp_path):
-    files = [
-        write(tmp_path / "1.json", scorecard({"da": 4.0}, source="x/words/corpus.jsonl", sha="1")),
-        write(tmp_path / "2.json", scorecard({"da": 4.5}, source="y/words/corpus.jsonl", sha="2")),
-        write(tmp_path / "3.json", scorecard({"da": 4.6}, source="z/other/corpus.jsonl", sha="3")),
-    ]
+    places = ["x/words", "y/words", "z/other"]
+    cards = [scorecard({"da": 4.0}, source=f"{place}/corpus.jsonl", sha=place) for place in places]
+    files = [write(tmp_path / f"{at}.json", card) for at, card in enumerate(cards)]
     assert [result.name for result in gather(files)] == ["x/words", "y/words", "other"]
 
 
 def test_one_path_with_two_contents_is_refused(tmp_path):
-    files = [
-        write(tmp_path / f"{sha}.json", scorecard({"da": 4.0}, seed=int(sha), sha=sha)) for sha in ("1", "2")
-    ]
+    cards = {sha: scorecard({"da": 4.0}, seed=int(sha), sha=sha) for sha in ("1", "2")}
+    files = [write(tmp_path / f"{sha}.json", card) for sha, card in cards.items()]
     with pytest.raises(ConfigError, match=r"has scores of two different corpora; remove the older scores$"):
         gather(files)
 
@@ -93,13 +106,10 @@ MISTAKES = [
     ('{"by_target": {"da": 1' + "0" * 400 + "}}", "not JSON: expected integers below"),
     *((of_seeds(rows), NO_SEEDS) for rows in ([], 3, [3], [{"by_target": {"da": 1.0}}], [ROW, ROW])),
     *(
-        (
-            scorecard({"da": 4.0}, signature=signature),
-            "expected a signature with one seed, or `by_seed`, got 'xf",
-        )
+        (scorecard({"da": 4.0}, signature=signature), "expected a signature with one seed, or `by_seed`, got 'xf")
         for signature in ("xferbench|v:1", f"xferbench|seed:{'9' * 5000}")
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("data", "message"), MISTAKES)
@@ -109,13 +119,5 @@ def test_each_mistake_in_a_file_gets_a_line_with_its_name(tmp_path, data, messag
         gather([file])
     line = str(error.value)
     place = ":" if message[0].isdecimal() else ": "
-    assert (
-        line.startswith(f"{file}{place}{message}") and "\n" not in line and len(line) < len(str(file)) + 200
-    )
-
-
-def scores(path, name="topsim", value=0.5, ci95=None, signature="topsim|n:9|v:2", **more):
-    """A file of `ecsuite score` with one score; `more` is about the corpus."""
-    score = {"name": name, "value": value, "ci95": ci95, "details": {}, "signature": signature}
-    corpus = {"source_path": "runs/words/corpus.jsonl"} | more
-    return write(path, {"corpus": corpus, "scores": [score, {"name": "ami", "value": None, "reason": "few"}]})
+    assert line.startswith(f"{file}{place}{message}") and "\n" not in line
+    assert len(line) < len(str(file)) + 200
