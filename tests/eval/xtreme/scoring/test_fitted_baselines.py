@@ -26,9 +26,8 @@ def columns(text):
 
 
 def test_the_lexicon_tags_words_numbers_and_unknown_words(store, run):
-    store(
-        "udpos/train-en.tsv", columns("The/DET dog/NOUN run/NOUN | run/VERB run/VERB 5/NUM cat/NOUN dog/NOUN")
-    )
+    words = "The/DET dog/NOUN run/NOUN | run/VERB run/VERB 5/NUM cat/NOUN dog/NOUN"
+    store("udpos/train-en.tsv", columns(words))
     store("udpos/test-xx.tsv", columns("THE/DET run/VERB | 12/NUM ٣/NUM hund/NOUN 3a/X"))
     assert run("udpos", "xx")[0] == [("DET", "VERB"), ("NUM", "NUM", "NOUN", "NOUN")]
 
@@ -46,12 +45,7 @@ def test_dev_is_used_if_train_or_its_labels_are_missing(store, run):
     ("name", "text", "task", "message"),
     [
         ("udpos/train-en.tsv", "a\tBAD\n", "udpos", "train-en.tsv:1: tag 'BAD'; expected one of "),
-        (
-            "udpos/dev-en.tsv",
-            "One\ntwo\n",
-            "udpos",
-            ": expected labels of udpos in 'en' (dev), found none",
-        ),
+        ("udpos/dev-en.tsv", "One\ntwo\n", "udpos", ": expected labels of udpos in 'en' (dev), found none"),
         ("pawsx/dev-en.tsv", "a\tb\n", "pawsx", ": expected labels of pawsx in 'en' (dev), found none"),
     ],
 )
@@ -63,36 +57,31 @@ def test_english_that_cannot_be_learnt_from_is_an_error(store, tmp_path, name, t
     assert message in str(error.value)
 
 
+def test_pairs_get_the_most_frequent_label_and_translations_share_characters(store, run):
+    store("pawsx/train-en.tsv", "a\tb\t1\nc\td\t1\ne\tf\t0\n")
+    store("pawsx/dev-de.tsv", "a\tb\t0\nc\td\t1\n")
+    assert run("pawsx", "de") == (["1", "1"], {"accuracy": 50.0})
+    store("tatoeba/tatoeba.nld-eng.eng", "Tom is in Boston.\nMary has 3 cats.\nWhy?\n")
+    store("tatoeba/tatoeba.nld-eng.nld", "Tom is in Boston.\nMarie heeft 3 katten.\nWaarom?\n")
+    assert run("tatoeba", "nl") == ([1, 0, 2], {"accuracy": 100.0})  # English sorted: Mary, Tom, Why
+    assert run("tatoeba", "nl", "first row")[1] == {"accuracy": pytest.approx(100 / 3)}
+
+
 def test_answers_are_sentences(store, run):
     questions = [
         {"id": "q", "question": "Whom did Bob meet?", "answers": [{"text": "Ada", "answer_start": 0}]},
         {"id": "r", "question": "?", "answers": [{"text": "He is old.", "answer_start": 32}]},
     ]
     context = "Ada lives in Oslo. Bob met Ada! He is old."
-    store(
-        "xquad/xquad.es.json",
-        json.dumps({"data": [{"paragraphs": [{"context": context, "qas": questions}]}]}),
-    )
+    data = {"data": [{"paragraphs": [{"context": context, "qas": questions}]}]}
+    store("xquad/xquad.es.json", json.dumps(data))
     assert run("xquad", "es")[0] == {"q": "Bob met Ada!", "r": "Ada lives in Oslo."}
     assert run("xquad", "es", "first sentence")[0] == {"q": "Ada lives in Oslo.", "r": "Ada lives in Oslo."}
 
 
-def test_unknown_baselines(tmp_path):
-    with pytest.raises(ConfigError, match="unknown baseline 'lexikon'; did you mean 'lexicon'\\?"):
-        TASKS["udpos"].fit_baseline(tmp_path, "lexikon")
-
-
 LEXICON = {
-    "en": 84.8,
-    "kk": 35.4,
-    "he": 30.6,
-    "id": 27.8,
-    "eu": 26.7,
-    "fa": 13.8,
-    "zh": 5.3,
-    "ur": 3.0,
-    "ja": 1.4,
-}
+    "en": 84.8, "kk": 35.4, "he": 30.6, "id": 27.8, "eu": 26.7, "fa": 13.8, "zh": 5.3, "ur": 3.0, "ja": 1.4,
+}  # fmt: skip
 """F1 on the available test sets, computed by an independent program (reference/xtreme.md, section 0)."""
 
 
