@@ -23,7 +23,6 @@ from ecsuite.eval.xferbench.comparison import PAPER_CORRELATIONS, PAPER_CROSS_EN
 from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.formats import read_corpus, write_corpus
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.runtime.ragged import Ragged
 
 TINY = {"training.num_epochs": 1, "training.num_examples": 64, "evaluation.num_valid": 32}
 SOURCES_OF_STUDY = [
@@ -62,7 +61,7 @@ def as_published():
 
 
 def test_a_study_scores_what_it_can_and_names_what_is_missing(ecsuite):
-    Path("study.yaml").write_text(json.dumps(STUDY))
+    Path("study.yaml").write_text(json.dumps({**STUDY, "seeds": [2]}))
     command = ["xferbench", "study.yaml", "--workers", "1", "--device", "cpu"]
     code, out, _ = ecsuite(*command, "--out", "rows.json", "--plot", "figure.svg")
     assert code == 0 and Path("figure.svg").stat().st_size > 1000
@@ -74,14 +73,11 @@ def test_a_study_scores_what_it_can_and_names_what_is_missing(ecsuite):
     assert rows["Disc, small"]["accuracy"] is not None and rows["Disc, small"]["passes"] > 1
     assert rows["No pretrain"]["passes"] is None and rows["Paren, synth"]["passes"] == 1
     scored = [row for row in rows.values() if row["score"] is not None]
-    assert (
-        sorted(row["published_rank"] for row in scored)
-        == sorted(row["rank"] for row in scored)
-        == [1, 2, 3, 4]
-    )
+    for rank in ("rank", "published_rank"):
+        assert sorted(row[rank] for row in scored) == [1, 2, 3, 4]
     [corpus] = Path("runs/xferbench_main/runs").glob("*/corpus.jsonl")
     alone = find_metric("xferbench,preset=nano")(read_corpus(corpus.parent), Options(seed=2, device="cpu"))
-    assert rows["Disc, small"]["by_seed"][1]["value"] == pytest.approx(alone[0].value, abs=1e-12)
+    assert rows["Disc, small"]["by_seed"][0]["value"] == pytest.approx(alone[0].value, abs=1e-12)
     code, *_ = ecsuite(*command, "--figure", "3", "--plot", "figure3.svg")
     assert code == 0 and Path("figure3.svg").stat().st_size > 1000
     again = ecsuite(*command, "--plan")
@@ -96,15 +92,12 @@ def test_published_scores_agree_with_themselves():
     spearman = {each["name"]: each["value"] for each in found["Table 5"]["coefficients"]}["Spearman"]
     assert spearman > 0.98  # the printed means are rounded: some are tied
     for setting, printed in PAPER_CORRELATIONS.items():
-        pearson = {each["name"]: each["value"] for each in found[f"chrF, {setting}"]["coefficients"]}[
-            "Pearson"
-        ]
-        assert pearson == pytest.approx(printed, abs=0.011)
+        by_name = {each["name"]: each["value"] for each in found[f"chrF, {setting}"]["coefficients"]}
+        assert by_name["Pearson"] == pytest.approx(printed, abs=0.011)
 
 
 def test_a_missing_source_may_be_given_as_a_file_and_further_ones_too():
-    corpus = Corpus(messages=Ragged.from_rows([[1, 2, 3]] * 50))
-    write_corpus(corpus, Path("own"))
+    write_corpus(Corpus([[1, 2, 3]] * 50), Path("own"))
     study = load(files=PaperFiles(corpora={"Yao+": Path("own"), "mine": Path("own")}))
     assert [source.name for source in study.sources][-1] == "mine"
     assert not next(source for source in study.sources if source.name == "Yao+").missing
@@ -145,9 +138,7 @@ def test_what_a_study_must_not_be(change, told):
 def test_the_error_for_an_unknown_source_has_all_sources_in_order():
     with pytest.raises(ConfigError) as error:
         load("paper/xferbench_main", names=["Rec"])
-    names = sorted(PAPER_SCORES)
-    assert len(names) == 17
-    told = str(error.value)
+    names, told = sorted(PAPER_SCORES), str(error.value)
     assert told.endswith(f"choices: {', '.join(map(repr, names))}") and "'Rec, large'" in told
 
 
