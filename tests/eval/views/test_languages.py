@@ -1,12 +1,20 @@
-"""Views of a language: examples, meanings as texts, grids, and the concepts that messages are used for."""
+"""Views of a language: examples, grids, concepts that messages are used for, speakers, and its page."""
 
+import json
 import math
+from itertools import product
 
 import numpy as np
+import pytest
+from figure_texts import assert_readable
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.views.figures import language_page
+from ecsuite.eval.views.figures.language_page import LanguagePage, draw_language
+from ecsuite.eval.views.figures.tiles import shape_and_colour
 from ecsuite.eval.views.language import (
     LanguageView,
+    example_table,
     heading,
     sparkline,
     thinned,
@@ -51,9 +59,73 @@ def test_titles_say_what_is_known(tmp_path):
     assert "\\x1b" in title and all(text.isprintable() for text in (title, *lines))
 
 
+def test_what_messages_and_symbols_are_about():
+    language = LanguageView(two_attributes())
+    grid = language.grid
+    assert grid.rows == ("red", "blue") and grid.columns == ("star", "box", "disc")
+    assert grid.indices.tolist() == [[0, 1, 2], [3, 4, 5]]
+    first, _ = language.most_used_messages(9)
+    assert first.count == 2 and first.about_text == "color=red (100 %)"
+    by_place = {(each.symbols, each.place): each.about_text for each in language.most_used_symbols(9)}
+    assert by_place[(1,), 1] == "color=red (100 %)" and by_place[(4,), 2] == "shape=disc (100 %)"
+    assert by_place[(3,), 2] == ""  # half of its uses are stars, half are boxes
+
+
 def test_curves_of_rewards_are_drawn_within_their_range():
     assert sparkline(within_their_range([-20.0, -14.0, -8.0, math.nan]), "abc") == "abc"
     assert within_their_range([3.0, 3.0]) == [0.0, 0.0]
     assert within_their_range([1.0, 2.0, math.inf, -math.inf]) == [0.0, 1.0, 1.0, 0.0]
     assert all(map(math.isnan, within_their_range([math.nan])))
     assert list(thinned(range(100), 3)) == [0, 50, 99] and list(thinned([7], 3)) == [7]
+
+
+def shapes():
+    pairs = [(color, shape) for color in range(2) for shape in range(3)]
+    return Corpus(
+        messages=Ragged.from_rows([[color + 1, 3 + shape] for color, shape in pairs] * 2),
+        concepts=Ragged.from_rows([[color, 2 + shape] for color, shape in pairs] * 2),
+        concept_names=("color=red", "color=blue", "shape=star", "shape=circle", "shape=ellipse"),
+    )
+
+
+RNG = np.random.default_rng(0)
+CORPORA = {
+    "shapes": shapes(),
+    "long": Corpus(
+        [RNG.integers(1, 400, length).tolist() for length in RNG.integers(0, 40, 12)],
+        meanings=RNG.integers(0, 9, (12, 8)),
+    ),
+    "words": Corpus.from_strings(["$x_ extraordinarily two", "數 b"] * 5),
+    "one": Corpus([[1]]),
+    "empty": Corpus([[], []]),
+}
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("name", CORPORA)
+def test_texts_do_not_overlap(monkeypatch, tmp_path, name):
+    caught = []
+    monkeypatch.setattr(language_page, "save", lambda figure, *paths: caught.append(figure))
+    lines = [
+        {"step": step, "train": {"accuracy": 0.3}, "valid": {"accuracy": step / 9}} for step in range(1, 9)
+    ]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    draw_language(LanguageView(CORPORA[name]), "A title " * 3, ["measures", "sizes"], tmp_path, "page.svg")
+    assert_readable(caught[0])
+
+
+def test_objects_are_drawn_where_their_shape_is_known():
+    assert shape_and_colour(["color=red", "shape=star"])[0] == "star"
+    assert shape_and_colour(["colour=#ff0000", "shape=box"]) == (None, "#ff0000")
+    assert shape_and_colour(["shape=circle", "size=big"]) == ("circle", "white")
+    assert shape_and_colour([])[0] is None
+
+
+def test_messages_of_a_society_have_all_speakers():
+    meanings = list(product(range(3), repeat=3))
+    messages = [[9 * who + value for value in meaning] for who in range(2) for meaning in meanings]
+    spoken_by = [speaker for speaker in ("ann", "bob") for _ in meanings]
+    language = LanguageView(Corpus(messages, meanings=meanings * 2, columns={"speaker": spoken_by}))
+    assert set(example_table(language).to_frame()["speaker"]) == {"ann", "bob"}
+    drawn = LanguagePage(language).columns()[-1]
+    assert drawn.heading == "speaker" and set(drawn.texts) == {"ann", "bob"}

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 import ecsuite as ec
+from ecsuite.eval.views.html import corpora
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -43,19 +44,15 @@ def test_a_large_corpus_fits(tmp_path, page_of):
 def test_differences_to_a_base_have_one_correction(study, page_of):
     text, _ = page_of(study, base="channel.kind=gumbel", metrics=["topsim"])
     part = text[text.index('id="differences"') : text.index('id="messages"')]
-    assert (
-        "Differences to channel.kind=gumbel" in part
-        and "Holm&#39;s correction for 3 comparisons of topsim" in part
-    )
+    assert "Differences to channel.kind=gumbel" in part
+    assert "Holm&#39;s correction for 3 comparisons of topsim" in part
     # Only the settings without the base's value, each against the gumbel with its own size of vocabulary.
     assert re.findall(r'<th scope="row">(.*?)</th>', part) == [
         f"channel.kind=reinforce, channel.vocab_size={size}" for size in (5, 20, 80)
     ]
     by_path, _ = page_of(study, base=str(study / "runs" / "reinforce-20-2"), metrics=["topsim"])
-    assert (
-        "Differences to channel.kind=reinforce, channel.vocab_size=20" in by_path
-        and "for 5 comparisons" in by_path
-    )
+    assert "Differences to channel.kind=reinforce, channel.vocab_size=20" in by_path
+    assert "for 5 comparisons" in by_path
 
 
 @pytest.mark.usefixtures("no_galleries")
@@ -91,6 +88,39 @@ def test_unknown_names_are_refused_before_anything_is_written(study, tmp_path, o
     with pytest.raises(ConfigError, match=re.escape(message)):
         ec.report(study, out=tmp_path / "new" / "r.html", **options)
     assert not (tmp_path / "new").exists()
+
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+def test_what_data_say_is_never_markup_and_nothing_is_loaded(tmp_path, write_run, page_of):
+    write_run(tmp_path / "runs" / "a", HOSTILE, 5, 1, concepts=(f"color={HOSTILE}", "shape=star"))
+    write_run(tmp_path / "runs" / "b", "gumbel", 5, 1)
+    text, data = page_of(tmp_path, title=HOSTILE)
+    assert text.count("<script") == 2 and "<img" not in text
+    assert any(HOSTILE in concept for corpus in data["corpora"] for concept in corpus["concepts"])
+    assert not re.search(r"(src|href)=[\"'](?!#|data:)", text) and not re.search(r"@import|url\((?!#)", text)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-") and "unsafe" not in policy
+
+
+def test_pictures_of_objects_that_do_not_fit_are_left_out(tmp_path, write_run, page_of, monkeypatch):
+    """A run of a world of images; every other row of its corpus has the same picture."""
+    write_run(tmp_path / "runs" / "a", "gumbel", 5, 1)
+    config = tmp_path / "runs" / "a" / "config.yaml"
+    config.write_text(config.read_text().replace("kind: attributes", "kind: shape"))
+
+    def pictures(folder, corpus, rows):
+        shades = {row: np.full((8, 24, 3), 40 * (row % 2), dtype=np.uint8) for row in rows}
+        return {row: (shade, f"shade {row % 2}") for row, shade in shades.items()}
+
+    monkeypatch.setattr(corpora, "corpus_pictures", pictures)
+    [corpus] = page_of(tmp_path / "runs" / "a")[1]["corpora"]
+    assert [words for _, words in corpus["pictures"]] == ["shade 0", "shade 1"]
+    assert corpus["picture_of_row"] == [0, 1, 1] and len(corpus["rows"]) == 3
+    monkeypatch.setattr(corpora, "PICTURES", 150)
+    [corpus] = page_of(tmp_path / "runs" / "a")[1]["corpora"]
+    assert corpus["picture_of_row"] == [0] and len(corpus["pictures"]) == 1
 
 
 def test_bad_paths(ecsuite, tmp_path, study):
@@ -143,6 +173,5 @@ def test_seeds_that_formed_a_protocol_are_a_column_and_in_the_methods(tmp_path, 
     folders = [tmp_path / f"run{seed}" for seed in (1, 2, 3)]
     text, _ = page_of(*folders)
     assert "2 of 3 [9%, 99%]</td>" in text and "the mean may be far from all seeds" in text
-    assert "with the exact 95 % interval of their share: 2 of 3 [9%, 99%]." in ec.methods(*folders).text(
-        "text"
-    )
+    told = "with the exact 95 % interval of their share: 2 of 3 [9%, 99%]."
+    assert told in ec.methods(*folders).text("text")

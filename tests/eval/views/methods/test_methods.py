@@ -83,10 +83,10 @@ def test_an_icy_study_tells_its_settings_and_who_did_not_reach_the_target(tmp_pa
     text = str(ec.methods(tmp_path / "icy.json"))
     assert "The models, as senders, are husendz:dgsend (Perkins 2021; Dagan et al. 2020)." in text
     assert "Settings: target 0.8, cap ratio 20.0, hidden size 128, number of values 10." in text
-    assert (
+    told = (
         "The target was not reached within the maximum number of updates by husendz:dgsend on rot (seed 2)."
-        in text
     )
+    assert told in text
 
 
 def test_a_cbm_study_tells_its_games_and_failed_seeds(small_files, tmp_path):
@@ -95,9 +95,8 @@ def test_a_cbm_study_tells_its_games_and_failed_seeds(small_files, tmp_path):
     run = {"seed": 1, "chance": {"accuracy": 0.25}}
     row = {"name": "thing_qt", "config": config, "runs": [run], "failures": {"2": "it diverged"}}
     study = {"name": "cbm_table1", "about": "", "published": "table1", "seeds": [1, 2]}
-    (tmp_path / "cbm.json").write_text(
-        json.dumps({"format": 1, "study": study, "rows": [row], "findings": []})
-    )
+    data = {"format": 1, "study": study, "rows": [row], "findings": []}
+    (tmp_path / "cbm.json").write_text(json.dumps(data))
     text = str(ec.methods(tmp_path / "cbm.json"))
     assert text.startswith(GAME) and "Each was trained with 2 seeds (1 and 2)" in text
     assert "All means exclude the runs that failed: thing_qt with seed 2: it diverged." in text
