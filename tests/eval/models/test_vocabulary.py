@@ -1,11 +1,12 @@
 """Sub-word vocabularies trained here, and those of the families of published tokenizers."""
 
+from itertools import chain
 from types import SimpleNamespace
 
 import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from ecsuite.eval.models.vocabulary import published_subwords
+from ecsuite.eval.models.vocabulary import encode, published_subwords, train_bpe, train_subwords
 from ecsuite.runtime.errors import ConfigError
 
 transformers = pytest.importorskip("transformers")
@@ -100,3 +101,24 @@ def test_a_slow_tokenizer_is_refused():
         ConfigError, match=r"^some/model: expected a fast tokenizer \(package tokenizers\), got "
     ):
         published_subwords(slow)
+
+
+SENTENCE = ("a", "cat", "sat", "القطة", "猫在垫子上", "😀", "mat")
+
+
+@pytest.mark.parametrize("family", [word_piece, sentence_piece, prepending, byte_level, None])
+def test_words_are_encoded_as_inside_a_text(family):
+    sub_words = train_subwords(TEXTS, 300) if family is None else published_subwords(family())
+    (words,) = sub_words.words([SENTENCE])
+    assert len(words) == len(SENTENCE) and all(words)
+    (text,) = sub_words.texts([f"a {' '.join(SENTENCE)}"])
+    (start,) = sub_words.texts(["a"])
+    assert text.ids == [*start.ids, *chain.from_iterable(words)]
+
+
+def test_subwords_lose_nothing():
+    lines = ["Žahegaa ko biv.", "日本語 \t x"]
+    tokenizer = train_bpe(lines, 300)
+    assert [tokenizer.decode(ids) for ids in encode(tokenizer, lines)] == [line + "\n" for line in lines]
+    (encoding,) = train_subwords([], 256).texts(["é😀猫"])  # bytes, whose offsets are characters
+    assert encoding.offsets == [(0, 1)] * 2 + [(1, 2)] * 4 + [(2, 3)] * 3

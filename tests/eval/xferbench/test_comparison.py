@@ -5,11 +5,13 @@ import functools
 import numpy as np
 import pytest
 from compared_sources import FULL, MINI, paper_results, source
+from figure_texts import assert_readable, texts
 from rich.console import Console
 
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.xferbench import comparison_report
-from ecsuite.eval.xferbench.comparison import NO_PRETRAIN, RUN_DEVIATION, compare
+from ecsuite.eval.xferbench.comparison import NO_PRETRAIN, PUBLISHED_SCORES, RUN_DEVIATION, compare
+from ecsuite.runtime.errors import ConfigError
 
 LONG = "much longer name than a column has room for"
 GAPS = {
@@ -39,8 +41,7 @@ def paper():
 def printed(*tables):
     console = Console(width=80)
     with console.capture() as capture:
-        for table in tables:
-            console.print(table)
+        console.print(*tables, sep="\n")
     return capture.get()
 
 
@@ -78,9 +79,7 @@ def test_the_table_of_languages():
 
 def test_with_long_names_of_targets_the_table_goes_on_below():
     targets = [f"artificial-{number}" for number in range(1, 9)]
-    results = [
-        source(name, [value] * 8, targets=targets) for name, value in (("words", 4.0), ("nothing", 5.5))
-    ]
+    results = [source(name, [at] * 8, targets=targets) for name, at in (("words", 4.0), ("nothing", 5.5))]
     text = printed(comparison_report.tables(compare(results))[1])
     assert row(text, "words").count("-1.500") == 5
     assert text.count("-1.500") == 8 and len([line for line in text.splitlines() if "source" in line]) == 2
@@ -118,3 +117,52 @@ def test_the_paper_compares_as_it_says():
     assert all(low < bounds[name][0] for name in ("French", "Spanish", "Russian", "Hindi"))  # two clusters
     title = "Human sources (rows) and targets (columns) by script"
     assert title in printed(*comparison_report.tables(paper()))
+
+
+def of_level(name, level, signature=FULL):
+    rows = [[level + place + 0.01 * seed * place for place in range(10)] for seed in range(2)]
+    return source(name, *rows, targets=XFERBENCH_TARGETS, signature=signature)
+
+
+@pytest.fixture
+def figure(monkeypatch):
+    """Draws a comparison, and returns its figure instead of writing a file."""
+
+    def figure(comparison):
+        kept = []
+        monkeypatch.setattr(comparison_report, "save", lambda figure, *paths: kept.append(figure))
+        comparison_report.draw_comparison(comparison)
+        return kept[0]
+
+    return figure
+
+
+@pytest.mark.slow
+def test_published_scores_are_drawn_where_they_hold(figure):
+    drawn = figure(compare([of_level("words", 2.0), of_level("nothing", 2.1)]))
+    assert_readable(drawn)
+    shown, _ = texts(drawn)
+    assert {"random (published)", "no pretrain (published)", "words", "baseline", "scored here"} <= set(shown)
+    assert len([name for name in shown if name.endswith("(published)")]) == len(PUBLISHED_SCORES)
+
+
+@pytest.mark.slow
+def test_rows_are_named_the_best_above(figure):
+    drawn = figure(paper())
+    assert_readable(drawn)
+    names = [label.get_text() for label in drawn.axes[0].get_yticklabels()]
+    ours = [name for name in names if "published" not in name]
+    assert (ours[0], ours[-1], len(ours)) == ("Chinese", "Random", 17)
+    assert drawn.axes[0].get_ylim()[0] > drawn.axes[0].get_ylim()[1]
+
+
+@pytest.mark.slow
+def test_files_come_out_equal_and_other_suffixes_are_refused(tmp_path):
+    comparison = compare(paper_results()[-3:])
+    for suffix in ("png", "svg"):
+        first, second = tmp_path / f"1.{suffix}", tmp_path / f"2.{suffix}"
+        for file in (first, second):
+            comparison_report.draw_comparison(comparison, file)
+        assert first.read_bytes() == second.read_bytes() and first.stat().st_size > 5000
+    with pytest.raises(ConfigError, match=r"expected the name of a picture, ending in \.svg, \.pdf, \.png$"):
+        comparison_report.draw_comparison(comparison, tmp_path / "a.eps")

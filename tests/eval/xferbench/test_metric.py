@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics.conclusions import passes_of
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.views.scorecard import score_corpus
-from ecsuite.eval.xferbench.metric import jobs_of, score_source, xferbench
+from ecsuite.eval.xferbench.metric import jobs_of, report, score_source, xferbench
 from ecsuite.eval.xferbench.presets import NANO, PRESETS, XferBenchOptions
 from ecsuite.eval.xferbench.texts import ArtificialText
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.runtime.ragged import Ragged
 
 
 @pytest.fixture
@@ -81,5 +81,22 @@ def test_a_corpus_that_does_not_fit_is_told_before_the_work(study_of, symbols, o
         study_of(Corpus([[int(symbol)] for symbol in symbols]), **options)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "passes"),
+    [
+        ([1_000], "4"),
+        ([3_000], "1.33"),
+        ([20_000], "1"),
+        ([None], "1"),
+        ([20_000, 1_000], "4"),
+        ([7], "571.43"),
+    ],
+)
+def test_the_signature_has_the_passes_over_the_shortest_corpus(study_of, sizes, passes):
+    corpora = {seed: None if size is None else Corpus([[0] * size]) for seed, size in enumerate(sizes)}
+    line = report(study_of(corpora, seeds=range(len(sizes))), None, "not computed").signature
+    assert f"|passes:{passes}|" in line and passes_of(line) == float(passes)
+
+
 def test_nothing_is_planned_for_a_corpus_without_symbols():
-    assert jobs_of(Corpus(messages=Ragged.from_rows([[], []])), Options()) == []
+    assert jobs_of(Corpus([[], []]), Options()) == []

@@ -4,11 +4,7 @@ import gzip
 
 import pytest
 
-from ecsuite.eval.xferbench.texts import (
-    TextFile,
-    fingerprint,
-    read_texts,
-)
+from ecsuite.eval.xferbench.texts import TextFile, fingerprint, read_texts
 from ecsuite.runtime.errors import ConfigError
 
 NO_DOCUMENT = ":2: expected a JSON string, or an object with a string as"

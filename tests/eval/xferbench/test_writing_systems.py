@@ -32,13 +32,8 @@ def test_the_papers_tables_come_out_of_its_cross_entropies(matrix, table):
 
 
 def test_a_matrix_by_hand():
-    found = by_script(
-        [
-            source("fr", [1.0, 1.0, 9.0], targets=("da", "kk", "x")),
-            source("ru", [2.0, 3.0, 7.0], targets=("da", "kk", "x")),
-            source("es", [3.0, 2.0, 8.0], targets=("da", "kk", "x")),
-        ]
-    )
+    rows = {"fr": [1.0, 1.0, 9.0], "ru": [2.0, 3.0, 7.0], "es": [3.0, 2.0, 8.0]}
+    found = by_script([source(name, row, targets=("da", "kk", "x")) for name, row in rows.items()])
     assert (found.sources, found.targets) == (("Cyrillic", "Latin"), ("Cyrillic", "Latin"))
     assert found.values == ((pytest.approx(1), pytest.approx(0)), (pytest.approx(-0.5), pytest.approx(0)))
     assert found.num_pairs == ((1, 1), (2, 2))
@@ -49,8 +44,6 @@ def test_where_a_matrix_says_nothing():
     assert by_script([fr, ru]) is None
     assert by_type([fr, ru, es]) is None  # all are alphabets
     for target in ("da", "x"):
-        one_target = [
-            source(name, [number], targets=(target,)) for number, name in enumerate(("fr", "ru", "es"))
-        ]
+        one_target = [source(name, [at], targets=(target,)) for at, name in enumerate(("fr", "ru", "es"))]
         assert by_script(one_target) is None
     assert by_script([of(name, 1.0, 1.0) for name in ("fr", "ru", "es")]) is None
