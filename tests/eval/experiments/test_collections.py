@@ -45,7 +45,7 @@ def test_the_shipped_study_scores_tabulates_and_correlates(ecsuite, downloaded):
     assert "7 sources of 7 corpora." in out
 
 
-def test_corpora_of_patterns_are_scored_once_each(ecsuite, collection):
+def test_corpora_of_patterns_are_scored_once_each(ecsuite, collection, tmp_path):
     folder = Path(collection[0]).parents[3]
     study = {"corpora": [f"{folder}/egg-disc/data/*/corpus.jsonl", f"{folder}/*/data/2*/*.jsonl"]}
     Path("mine.yaml").write_text(yaml.safe_dump(study | {"score": "has"}))
@@ -56,6 +56,13 @@ def test_corpora_of_patterns_are_scored_once_each(ecsuite, collection):
     ]  # fmt: skip
     assert sorted(path.name for path in Path("runs/mine").iterdir()) == ["jobs", "scores.csv", "scores.json"]
     assert not list(folder.rglob("scores.json"))  # the collection itself is not changed
+    for folder in ("a/run", "b/run", "c"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "corpus.jsonl").write_text("[1]\n")
+    paths = [tmp_path / folder / "corpus.jsonl" for folder in ("a/run", "b/run", "c")]
+    assert [member.name for member in members_of(paths)] == ["a/run", "b/run", "c"]
+    with pytest.raises(ConfigError, match=r": given 2 times$"):
+        members_of([paths[0], paths[0].parent])
 
 
 @pytest.mark.parametrize(
@@ -75,16 +82,6 @@ def test_mistakes_in_a_study(ecsuite, content, options, message):
     code, out, err = ecsuite("sweep", "mine.yaml", *options)
     assert (code, out) == (2, "") and err.startswith(message), err
     assert err.count("\n") == 1
-
-
-def test_other_corpora_get_names_that_differ(tmp_path):
-    for folder in ("a/run", "b/run", "c"):
-        (tmp_path / folder).mkdir(parents=True)
-        (tmp_path / folder / "corpus.jsonl").write_text("[1]\n")
-    paths = [tmp_path / folder / "corpus.jsonl" for folder in ("a/run", "b/run", "c")]
-    assert [member.name for member in members_of(paths)] == ["a/run", "b/run", "c"]
-    with pytest.raises(ConfigError, match=r": given 2 times$"):
-        members_of([paths[0], paths[0].parent])
 
 
 def test_the_command_draws_a_map(ecsuite, collection):
@@ -163,9 +160,8 @@ def known_columns():
 
 
 def known_corpora():
-    rows = [
-        dict(zip(known_columns(), row, strict=True)) for row in zip(*known_columns().values(), strict=True)
-    ]
+    columns = known_columns()
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return [corpus(row, messages=int(row.pop("size")), name=f"corpus {at}") for at, row in enumerate(rows)]
 
 
@@ -190,34 +186,6 @@ def test_known_correlations_and_what_is_left_given_the_size(table_of):
     shares = dict(zip(map(frozenset, found.clusters), found.stability, strict=True))
     assert shares[frozenset("abc")] > 0.95
     assert {frozenset(names) for names in found.clusters_given} == {*map(frozenset, ("abc", "d", "e"))}
-
-
-def test_the_order_of_corpora_does_not_count_and_those_of_a_system_are_drawn_together(table_of):
-    forwards, backwards = (correlate(table_of(known_corpora()[::step])) for step in (1, -1))
-    for each in forwards.pairs:
-        other = pair(backwards, each.first, each.second).plain
-        assert (other.value, other.ci95) == (pytest.approx(each.plain.value), pytest.approx(each.plain.ci95))
-    corpora = known_corpora()
-    for row, each in enumerate(corpora):
-        each["member"]["system"] = f"system {row % 8}"
-    found = correlate(table_of(corpora))
-    assert found.num_groups == 8 and pair(found, "a", "c").plain.is_clear
-    assert pair(found, "a", "c").plain.p_value is None
-    assert "With fewer than 10 systems, these intervals are too narrow." in correlation_report(found).notes
-
-
-def test_between_seeds_a_metric_of_the_size_alone_says_nothing(table_of):
-    rng = np.random.default_rng(5)
-    corpora = []
-    for row in range(30):
-        game = rng.normal()
-        for seed in range(2):
-            values = {"of_size": row + 3 * rng.normal(), "of_game": game + 0.1 * rng.normal()}
-            corpora.append(corpus(values, messages=row + 5, name=f"{row} {seed}", settings=str(row)))
-    table = table_of(corpora)
-    assert [len(source.corpora) for source in table.sources] == [2] * 30  # seeds of a game are one source
-    found = correlate(table)
-    assert found.between_seeds["of_game"].value > 0.9 and not found.between_seeds["of_size"].is_clear
 
 
 @pytest.mark.parametrize(

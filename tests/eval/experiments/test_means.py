@@ -36,15 +36,6 @@ def protocols(*accuracies, chance=0.25, rounds=100, **more):
     ]  # fmt: skip
 
 
-def test_a_protocol_is_not_known_of_runs_that_are_not_whole_or_have_no_chance_level():
-    stopped, failed = (
-        protocols(0.9, **more) for more in ({"stopped": "minutes"}, {"failure": "the loss is inf"})
-    )
-    assert [each.has_protocol for each in (*stopped, *failed, *protocols(0.9, chance=None))] == [None] * 3
-    assert "protocol" not in str(means_table(Results(RECORDS).means()))
-    assert "formed" not in Results(RECORDS).means().to_json()["rows"][0]
-
-
 def test_means_have_students_intervals():
     """12.706 is the 97.5 % point of Student's t with one degree of freedom; the standard error is 0.1."""
     table = Results(RECORDS).means()
@@ -55,6 +46,10 @@ def test_means_have_students_intervals():
     assert (table.rows[2].num_runs, table.rows[2].num_failed) == (1, 1)
     [row, _] = Results(RECORDS).means(by=["channel.kind"], figures=["topsim"]).rows
     assert row.cells[0].mean == pytest.approx((0.2 + 0.5) / 2) and row.cells[0].num_values == 3
+    with pytest.raises(ConfigError, match=r"unknown setting 'channel.kid'; did you mean 'channel.kind'\?"):
+        Results(RECORDS).means(by=["channel.kid"])
+    with pytest.raises(ConfigError, match=r"unknown figure 'topsym'; did you mean 'topsim'\?"):
+        Results(RECORDS).means(figures=["topsym"])
 
 
 def test_seeds_that_formed_a_protocol_are_counted():
@@ -68,6 +63,12 @@ def test_seeds_that_formed_a_protocol_are_counted():
     assert "3 of 5 [15%, 95%]" in str(means_table(means))
     guesses = np.random.default_rng(0).binomial(200, 0.25, 2000) / 200
     assert 0.005 < np.mean([each.has_protocol for each in protocols(*guesses, rounds=200)]) <= 0.025 + 0.01
+    stopped, failed = (
+        protocols(0.9, **more) for more in ({"stopped": "minutes"}, {"failure": "the loss is inf"})
+    )
+    assert [each.has_protocol for each in (*stopped, *failed, *protocols(0.9, chance=None))] == [None] * 3
+    assert "protocol" not in str(means_table(Results(RECORDS).means()))
+    assert "formed" not in Results(RECORDS).means().to_json()["rows"][0]
 
 
 NEAR, FAR = [0.8, 0.82, 0.81], [0.1, 0.12, 0.11]
@@ -128,13 +129,6 @@ def test_only_combinations_that_all_have_are_compared():
     [score] = Results(runs).compare(["topsim"], by=["max_len"]).scores
     assert score.difference("max_len=2", "max_len=1").mean == pytest.approx(0.2)
     assert [row.cells[0].is_best for row in Results(runs).means(by=["max_len"]).rows] == [False, True]
-
-
-def test_unknown_names_are_told():
-    with pytest.raises(ConfigError, match=r"unknown setting 'channel.kid'; did you mean 'channel.kind'\?"):
-        Results(RECORDS).means(by=["channel.kid"])
-    with pytest.raises(ConfigError, match=r"unknown figure 'topsym'; did you mean 'topsim'\?"):
-        Results(RECORDS).means(figures=["topsym"])
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,5 @@ def test_metrics_of_senders_and_receivers_are_refused_before_anything_is_played(
     Path("study.yaml").write_text(STUDY.replace("SCORE", "rsa"))
     code, out, err = ecsuite("sweep", "study.yaml", "--on", "local:1")
     assert (code, out) == (2, "") and not Path("runs").exists()
-    assert err == (
-        "study.yaml: score: rsa asks senders and receivers, and play ./naming_game.py:NamingGame has none\n"
-    )
+    play = "play ./naming_game.py:NamingGame"
+    assert err == f"study.yaml: score: rsa asks senders and receivers, and {play} has none\n"

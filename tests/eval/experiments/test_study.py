@@ -14,15 +14,6 @@ def settings(study):
     return [tuple(variant.settings.values()) for variant in study.variants]
 
 
-def test_grids_follow_one_another_and_zip_is_combined_with_each(small):
-    names = [("gumbel", 3), ("gumbel", 5), ("reinforce", 3), ("reinforce", 5)]
-    assert settings(load_study(small, device="cpu")) == names
-    small["vary"] = [{"channel.max_len": [2, 3]}, {"channel.max_len": [4]}]
-    small["zip"] = {"sender.hidden_size": [4, 8], "receiver.hidden_size": [5, 9]}
-    study = load_study(small, device="cpu")
-    assert settings(study) == [(2, 4, 5), (3, 4, 5), (2, 8, 9), (3, 8, 9), (4, 4, 5), (4, 8, 9)]
-
-
 def test_random_draws_some_of_the_combinations_always_the_same(small):
     everything = settings(load_study(small, device="cpu"))
     drawn = settings(load_study({**small, "random": 2}, device="cpu"))
@@ -70,9 +61,7 @@ def test_mistakes_are_told_before_anything_runs(small, change, message):
 def test_what_is_wrong_in_a_file_of_a_metric_is_told_before_anything_runs(small, tmp_path):
     need, texts = tmp_path / "need.csv", tmp_path / "texts"
     need.write_text("meaning,need\na\n")
-    with pytest.raises(
-        ConfigError, match=r"sweep: score: .*need\.csv:2: expected 2 cells, as in row 1, got 1"
-    ):
+    with pytest.raises(ConfigError, match=r"sweep: score: .*need\.csv:2: expected 2 cells, as in row 1"):
         load_study({**small, "score": [f"efficiency,need={need}"]}, device="cpu")
     texts.mkdir()
     (texts / "da.txt").write_text("\n")

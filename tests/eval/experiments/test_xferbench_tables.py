@@ -96,20 +96,26 @@ def test_published_scores_agree_with_themselves():
         assert by_name["Pearson"] == pytest.approx(printed, abs=0.011)
 
 
-def test_a_missing_source_may_be_given_as_a_file_and_further_ones_too():
+def test_sources_of_files_unknown_ones_and_the_cost():
     write_corpus(Corpus([[1, 2, 3]] * 50), Path("own"))
     study = load(files=PaperFiles(corpora={"Yao+": Path("own"), "mine": Path("own")}))
     assert [source.name for source in study.sources][-1] == "mine"
     assert not next(source for source in study.sources if source.name == "Yao+").missing
+    with pytest.raises(ConfigError) as error:
+        load("paper/xferbench_main", names=["Rec"])
+    names, told = sorted(PAPER_SCORES), str(error.value)
+    assert told.endswith(f"choices: {', '.join(map(repr, names))}") and "'Rec, large'" in told
+    study = replace(load(), preset=replace(load().preset, is_reduced=False))
+    [note] = [line for line in PaperTables(folder=Path("kept")).notes_on_plan(study) if "GPU" in line]
+    assert "8 scores of 2 targets need a GPU" in note and "H100" in note
 
 
 def test_targets_of_a_folder_are_those_of_the_paper_and_its_texts_are_sources():
     folder = Path("texts")
     folder.mkdir()
     for code in ("fr", "da", "eu", "en"):
-        (folder / f"{code}.txt").write_text(
-            "\n".join(f"{code} word{number} and more" for number in range(99))
-        )
+        lines = [f"{code} word{number} and more" for number in range(99)]
+        (folder / f"{code}.txt").write_text("\n".join(lines))
     study = load(files=PaperFiles(targets=folder))
     assert [text.name for text in study.texts] == ["da", "eu"]
     assert not next(source for source in study.sources if source.name == "French").missing
@@ -135,13 +141,6 @@ def test_what_a_study_must_not_be(change, told):
         load({**STUDY, **change})
 
 
-def test_the_error_for_an_unknown_source_has_all_sources_in_order():
-    with pytest.raises(ConfigError) as error:
-        load("paper/xferbench_main", names=["Rec"])
-    names, told = sorted(PAPER_SCORES), str(error.value)
-    assert told.endswith(f"choices: {', '.join(map(repr, names))}") and "'Rec, large'" in told
-
-
 def test_a_plan_draws_no_source_and_its_rows_have_their_own_time(tmp_path, monkeypatch):
     """Sources of the paper's size are millions of symbols: a plan knows their jobs without them."""
 
@@ -161,12 +160,6 @@ def test_a_plan_draws_no_source_and_its_rows_have_their_own_time(tmp_path, monke
     assert seconds == {job: pytest.approx(job.work / SMALL_TOKENS_A_SECOND) for job in small}
     full = replace(study, preset=replace(study.preset, is_reduced=False))
     assert PaperTables(folder=Path("kept")).seconds_of(full, jobs) is None  # and no game is begun for it
-
-
-def test_the_papers_size_is_planned_with_its_cost():
-    study = replace(load(), preset=replace(load().preset, is_reduced=False))
-    [note] = [line for line in PaperTables(folder=Path("kept")).notes_on_plan(study) if "GPU" in line]
-    assert "8 scores of 2 targets need a GPU" in note and "H100" in note
 
 
 @pytest.mark.parametrize("name", ["boldt2024_order", "boldt2024_human_alike", "boldt2024_translation"])

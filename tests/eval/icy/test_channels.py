@@ -51,7 +51,18 @@ def test_straight_through_is_one_hot_with_the_gradient_of_the_softmax(logits):
     torch.testing.assert_close(found, expected)
 
 
-def test_the_published_receiver_uses_raw_logits(logits, targets):
+def test_losses_over_soft_and_gumbel(logits, targets):
+    expected = cross_entropy(logits.transpose(1, 2), targets)
+    for is_receiver, factor in ((False, 1), (True, 4)):
+        found = supervised_loss(SupervisedChannel(), logits, targets, None, is_receiver=is_receiver)
+        torch.testing.assert_close(found, factor * expected)
+    noise, link = noise_for(logits), SupervisedChannel(channel="gumbel")
+    num_wrong = (draw(logits, noise) != targets).sum().item()
+    found = supervised_loss(link, logits, targets, noise, is_receiver=False)
+    assert found.item() == pytest.approx(2 * num_wrong / logits.numel())
+    relaxed = ((logits + noise) / 1.2).softmax(-1)
+    expected = -relaxed.gather(-1, targets[..., None]).log().mean() * targets.shape[1]
+    torch.testing.assert_close(supervised_loss(link, logits, targets, noise, is_receiver=True), expected)
     link = parse_channel("gumbel,form=program")
     noise, sound = noise_for(logits), SupervisedChannel(channel="gumbel")
     expected = (logits - one_hot(targets, logits)).square().mean()
@@ -61,25 +72,6 @@ def test_the_published_receiver_uses_raw_logits(logits, targets):
         supervised_loss(each, logits, targets, noise, is_receiver=False) for each in (link, sound)
     )
     assert torch.equal(found, other)
-
-
-def test_soft_is_cross_entropy_and_a_receivers_is_summed_over_attributes(logits, targets):
-    expected = cross_entropy(logits.transpose(1, 2), targets)
-    for is_receiver, factor in ((False, 1), (True, 4)):
-        found = supervised_loss(SupervisedChannel(), logits, targets, None, is_receiver=is_receiver)
-        torch.testing.assert_close(found, factor * expected)
-
-
-def test_over_gumbel_senders_minimise_wrong_samples_and_receivers_the_cross_entropy_of_relaxed_ones(
-    logits, targets
-):
-    noise, link = noise_for(logits), SupervisedChannel(channel="gumbel")
-    num_wrong = (draw(logits, noise) != targets).sum().item()
-    found = supervised_loss(link, logits, targets, noise, is_receiver=False)
-    assert found.item() == pytest.approx(2 * num_wrong / logits.numel())
-    relaxed = ((logits + noise) / 1.2).softmax(-1)
-    expected = -relaxed.gather(-1, targets[..., None]).log().mean() * targets.shape[1]
-    torch.testing.assert_close(supervised_loss(link, logits, targets, noise, is_receiver=True), expected)
 
 
 def test_reinforce_rewards_all_parts_of_an_example_alike(logits, targets):

@@ -60,12 +60,9 @@ def test_curves_are_means_over_seeds_with_bounds_and_without_grammars_that_have_
     assert found["loss"].bounds == [None, None]  # a loss of 1 is no end
 
 
-def test_nothing_to_draw(tmp_path):
+def test_a_plot_has_a_panel_for_each_measure_and_a_line_for_each_grammar(tmp_path):
     with pytest.raises(ConfigError, match="nothing to draw: no pair was pretrained to the target"):
         EndToEnd().draw(None, [row(("rot", [{"reason": "not learnt"}]))], tmp_path / "figure.png")
-
-
-def test_a_plot_has_a_panel_for_each_measure_and_a_line_for_each_grammar(tmp_path):
     rows = [row(("concat", [run(0.0), run(0.1)]), ("perm", [run(0.05)]))]
     EndToEnd().draw(None, rows, tmp_path / "figure.svg")
     text = (tmp_path / "figure.svg").read_text()

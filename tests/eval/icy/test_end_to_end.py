@@ -36,7 +36,7 @@ def rows():
     return budget().rows
 
 
-def test_all_grammars_get_the_updates_of_concat(rows):
+def test_cells_of_a_budget(rows, printed):
     concat, *rest = rows[0].cells
     updates = {run["seed"]: run["steps"] for run in concat.runs}
     assert concat.name == "concat" and all(run["reached"] for run in concat.runs) and concat.mean >= 0.9
@@ -44,24 +44,15 @@ def test_all_grammars_get_the_updates_of_concat(rows):
         assert {run["seed"]: run["steps"] for run in cell.runs} == updates
         assert cell.mean == pytest.approx(sum(run["accuracy"] for run in cell.runs) / 2)
     assert rows[0].basis.mean == sum(updates.values()) / 2
-
-
-def test_colours_are_those_of_the_paper(rows):
     cell = rows[0].cells[0]
     outcomes = [
         colour(replace(cell, figures={"accuracy": figure}))
         for figure in ((0.49, None), (0.5, None), (0.8, None), (0.81, None), None)
     ]
     assert outcomes == ["bad", "", "", "good", ""]
-
-
-def test_the_paper_s_figures_are_below_ours(rows, printed):
     row = replace(rows[0], published={"hol": 0.123})
     assert "0.123" in printed(Budget().table(None, [row]))
     assert "0.123" not in printed(Budget().table(None, rows))
-
-
-def test_a_mean_with_an_accuracy_of_1_is_a_lower_bound(rows, printed):
     cells = rows[0].cells
     runs = [{**run, "accuracy": accuracy} for run, accuracy in zip(cells[0].runs, (1.0, 0.9), strict=True)]
     cell = replace(cells[0], runs=tuple(runs), figures={"accuracy": (0.95, 0.1)})
@@ -89,12 +80,19 @@ def result():
     return pairs_of()
 
 
-def test_agents_are_pretrained_to_the_target_and_agree(result):
+def test_agents_are_pretrained_to_the_target_and_agree(result, printed):
     for cell in result.rows[0].cells:
         assert cell.floors["receiver"] == pytest.approx(1 / 3) and cell.num_left_out == 0
         for run in cell.runs:
             assert all(run["taught"][role]["accuracy"] >= 0.9 for role in ("sender", "receiver"))
     assert result.rows[0].cells[0].figures["end_to_end"][0] > 0.9
+    shown = printed(report_of(result).tables[0])
+    assert "soft" in shown and "most frequent symbol" in shown and " 20 " in shown
+    assert result.rows[0].signature in report_of(result).notes
+    json.dumps(result.to_json(), allow_nan=False)
+    row = replace(result.rows[0], published={"perm": 0.123})
+    shown = printed(EndToEnd().table(result.study, [row]))
+    assert "paper, 10,000" in shown and "0.123" in shown
 
 
 def test_a_pair_that_diverges_is_left_out_and_the_rest_is_shown(tmp_path, monkeypatch):
@@ -113,16 +111,6 @@ def test_a_pair_that_diverges_is_left_out_and_the_rest_is_shown(tmp_path, monkey
     assert pairs_of(folder=tmp_path, grammars=("concat",)).failures == found.failures
 
 
-def test_the_table_and_its_notes(result, printed):
-    shown = printed(report_of(result).tables[0])
-    assert "soft" in shown and "most frequent symbol" in shown and " 20 " in shown
-    assert result.rows[0].signature in report_of(result).notes
-    json.dumps(result.to_json(), allow_nan=False)
-    row = replace(result.rows[0], published={"perm": 0.123})
-    shown = printed(EndToEnd().table(result.study, [row]))
-    assert "paper, 10,000" in shown and "0.123" in shown
-
-
 def test_pairs_below_the_target_are_left_out(printed):
     result = pairs_of(basis_cap=5, seeds=(1,))
     cells = result.rows[0].cells
@@ -134,9 +122,6 @@ def test_pairs_below_the_target_are_left_out(printed):
     assert "left out" in printed(report_of(result).tables[0])
     assert any("1 of 1 runs left out" in note for note in report_of(result).notes)
     json.dumps(result.to_json(), allow_nan=False)
-
-
-def test_agents_may_be_pretrained_over_the_same_channel():
     signature = pairs_of(seeds=(1,), channels=("gumbel",), supervised="same", max_steps=2).rows[0].signature
     assert "|supervised:same|" in signature
 
@@ -168,21 +153,15 @@ def test_end_to_end_accuracy_increases(channel):
     assert found["end_to_end"] > 0.8 and found["greedy"] > 0.8
 
 
-def test_the_soft_loss_is_the_cross_entropy_given_softmax_messages():
+def test_the_training_of_a_pair():
     pair = EndToEndAgents(*agents(), link=parse_channel("soft"), feeds_back_samples=False, geometry=GEOMETRY)
     meanings = torch.tensor([[0, 1], [2, 2], [1, 0]])
     answers = pair.attribute_logits(pair.message_logits(meanings, None).softmax(-1))
     expected = -answers.log_softmax(-1).gather(-1, meanings[..., None]).mean()
     torch.testing.assert_close(pair(meanings, Noise(1, "test").at(0))[0], expected)
-
-
-def test_a_pair_is_a_function_of_its_seed():
     first, again, other = (train("gru", "gru", 5, "gumbel", seed) for seed in (1, 1, 2))
     assert first == again != other
     found = train("fc2l", "fc2l", 3, protocol=Protocol(hidden_size=16, held_out=0.25))
     assert 0 <= found["held_out"] <= 1  # of meanings that are held out
-
-
-def test_a_loss_that_is_not_finite_is_an_error():
     with pytest.raises(DivergedError, match="gru and gru on concat, seed 1: the loss is nan in updates "):
         train("gru", "gru", 200, protocol=Protocol(hidden_size=16, lr=1e38))

@@ -53,15 +53,17 @@ def test_tables_9_and_10_within_their_noise():
                 assert abs(cell.mean - row.published[cell.name]) < 3 * error, cell
 
 
-def test_resnick_s_search_on_an_example():
+def test_resnick_s_search_and_topsim_by_positions():
     """Both attributes influence the first position equally, and the second not: both go to the first attribute."""
     meanings = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     corpus = Corpus([[1, 1], [2, 1], [2, 1], [2, 2]], meanings=meanings)
     assert MEASURES["resent_resnick_bits"].score(corpus, Options()).value == pytest.approx((0.5 + 1) / 2)
-
-
-def test_topsim_by_positions():
-    """A message shifted by one position has the maximum Hamming distance, but a small edit distance."""
+    corpus = language("concat", Geometry(**BINARY), 0).corpus()
+    assert MEASURES["resent_resnick_bits"].score(corpus, Options()).value == 0
+    three = language("concat", Geometry(**(BINARY | {"vocab_size": 3})), 0).corpus()
+    score = MEASURES["resent_resnick_bits"].score(three, Options())
+    assert (score.value, score.reason) == (None, "expected messages of equal length over exactly two symbols")
+    # A message shifted by one position has the maximum Hamming distance, but a small edit distance.
     meanings = np.array([[0, 0], [1, 1], [1, 1]])
     corpus = Corpus([[1, 2, 3, 4], [2, 3, 4, 1], [2, 1, 4, 3]], meanings=meanings)
     assert MEASURES["topsim_hamming"].score(corpus, Options()).value == pytest.approx(1)
@@ -70,22 +72,11 @@ def test_topsim_by_positions():
     assert MEASURES["topsim_hamming"].score(same, Options()).reason == "all messages are equally far apart"
 
 
-def test_resnick_s_search_requires_two_symbols():
-    corpus = language("concat", Geometry(**BINARY), 0).corpus()
-    assert MEASURES["resent_resnick_bits"].score(corpus, Options()).value == 0
-    three = language("concat", Geometry(**(BINARY | {"vocab_size": 3})), 0).corpus()
-    score = MEASURES["resent_resnick_bits"].score(three, Options())
-    assert (score.value, score.reason) == (None, "expected messages of equal length over exactly two symbols")
-
-
-def test_the_table_has_ours_and_the_papers(study, printed):
+def test_the_table_and_the_bars(study, printed, tmp_path):
     text = printed(GrammarMetrics().table(study.study, study.rows))
     assert all(each in text for each in ("Small grammars", "±0.0000", "0.4954", "3x4|w2|V4, 2 seeds"))
     assert all((cell.mean, cell.half_width) == (0, 0) for cell in study.rows[0].cells)
     assert all(cell.mean > 0.3 for cell in study.rows[1].cells)  # of a holistic language
-
-
-def test_a_missing_bar_is_not_a_bar_of_zero(study, tmp_path):
     undefined = [
         replace(row, cells=tuple(replace(cell, figures={cell.name: None}) for cell in row.cells))
         for row in study.rows
@@ -124,9 +115,8 @@ def trained_tre7(corpus, *, is_trained, num_steps, lr=0.01):
     rows = draw_objects(corpus, 0)
     columns, values = position_columns(corpus)[:, rows] - 1, torch.from_numpy(corpus.meanings[rows])
     symbols = np.arange(columns.max() + 3)
-    target = torch.from_numpy(
-        (columns.T[:, None] == symbols[:, None]).astype(np.float32)
-    )  # objects, symbols, positions
+    is_said = columns.T[:, None] == symbols[:, None]  # (num_objects, num_symbols, num_positions)
+    target = torch.from_numpy(is_said.astype(np.float32))
     num_attributes, num_positions = values.shape[1], len(columns)
     projections = [
         torch.empty(num_attributes, 1, height, num_positions).uniform_(

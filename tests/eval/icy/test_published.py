@@ -76,7 +76,7 @@ def test_every_figure_is_the_printed_one(table, line):
         assert figures[grammar][1] == float(half_width)
 
 
-def test_without_a_table_the_one_with_most_seeds_counts():
+def test_which_figures_are_shown_beside_a_model():
     """The LSTM is in three tables, of 10, 10 and 5 seeds."""
     assert published_ratios("lstm") == ACQUISITION["table15"]["lstm"] != ACQUISITION["table12"]["lstm"]
     assert published_ratios("fc1l") == ACQUISITION["table12"]["fc1l"]
@@ -84,17 +84,11 @@ def test_without_a_table_the_one_with_most_seeds_counts():
     assert published_ratios("gru", "table12") == {}
     with pytest.raises(ConfigError, match="unknown table 'table3'; did you mean 'table13'"):
         published_ratios("lstm", "table3")
-
-
-def test_accuracies_after_concats_updates():
     assert published_accuracies("RNNAutoReg:LSTM", "sender", "soft") == TABLE_20["lstm"]
     assert published_accuracies("fc1l", "sender", "soft")["shufdet"] == 0.741
     assert published_accuracies("fc1l", "sender", "soft")["pairsum"] == 0.538
     assert published_accuracies("hier:gru,stop=first,reset=on", "receiver", "gumbel")["shuf"] == 1.0
     assert published_accuracies("fc2l,hidden=1280", "sender", "soft") == {}
-
-
-def test_accuracies_of_pairs():
     assert published_pair("gru", "gru", "reinforce")["perm"] == 0.68
     assert published_pair("rnn-z", "rnn", "soft").keys() == {"concat", "perm", "shufdet", "pairsum"}
     assert published_pair("lstm", "lstm", "soft") == {}

@@ -18,11 +18,16 @@ def refused(**changes):
     return str(error.value)
 
 
-def test_the_defaults_are_those_of_the_paper():
+def test_defaults_and_signatures():
     study = StudyConfig(models=("lstm",))
     assert study.geometry == Geometry()
     assert (study.protocol, study.role, study.channels, study.hidden_size) == ("exact", "sender", (), 128)
     assert (study.cap_ratio, study.clip, study.held_out, study.early_stop) == (20, None, 0, False)
+    assert set(OTHER) == {field.name for field in fields(Protocol)}
+    for name, value in OTHER.items():
+        base = paper() if name == "check_every" else Protocol()
+        assert replace(base, **{name: value}).signature(20) != base.signature(20), name
+    assert Protocol().signature(10) != Protocol().signature(20) == Protocol(check_every=10).signature(20)
 
 
 MISTAKES = {
@@ -156,14 +161,6 @@ OTHER = {
     "name": "paper", "target": 0.95, "window": 21, "check_every": 10, "batch_size": 64, "lr": 2e-3, "clip": 5.0,
     "hidden_size": 1280, "held_out": 0.1, "precision": "bf16", "early_stop": True,
 }  # fmt: skip
-
-
-def test_every_setting_that_can_matter_changes_the_signature():
-    assert set(OTHER) == {field.name for field in fields(Protocol)}
-    for name, value in OTHER.items():
-        base = paper() if name == "check_every" else Protocol()
-        assert replace(base, **{name: value}).signature(20) != base.signature(20), name
-    assert Protocol().signature(10) != Protocol().signature(20) == Protocol(check_every=10).signature(20)
 
 
 @pytest.mark.parametrize("window", [1, 3, 11, 21])

@@ -24,7 +24,7 @@ from ecsuite.eval.translation.presets import NANO
 from ecsuite.runtime.ragged import Ragged
 
 
-def test_every_round_has_every_message_once_and_whole():
+def test_messages_are_whole_and_every_symbol_is_scored_once():
     messages = Ragged.from_rows([[0], [1, 2], [], [3, 4, 5]])
     stream = repeat(messages, 15, np.random.default_rng(0)).tolist()
     assert len(stream) == 15
@@ -32,9 +32,6 @@ def test_every_round_has_every_message_once_and_whole():
         assert sorted(said) == [0, 1, 2, 3, 4, 5] and said.index(2) == said.index(1) + 1
         assert said.index(5) == said.index(4) + 1 == said.index(3) + 2
     assert len({tuple(repeat(messages, 6, np.random.default_rng(seed))) for seed in range(20)}) == 6
-
-
-def test_every_symbol_but_the_first_is_scored_once_in_overlapping_windows():
     windows = Windows(symbols=stretches(np.arange(22), 9, 4), num_context=4)
     symbols, targets = windows.take(torch.tensor([2, 0, 1, 3]))
     assert sorted(targets[targets != IGNORED].tolist()) == list(range(1, 21))

@@ -1,6 +1,5 @@
 """The training loop: checkpoints, requests to stop, divergence, schedules, and resources that it needs."""
 
-import itertools
 import json
 from dataclasses import replace
 
@@ -12,7 +11,6 @@ from torch import nn
 from ecsuite.eval.models.training import Callbacks, Checkpoint, rate_by_share, rate_by_update, train
 from ecsuite.files.tensor_files import read_tensors, write_tensors
 from ecsuite.jobs.job import Stopped
-from ecsuite.runtime.errors import DivergedError
 
 NUM_UPDATES, NUM_PER_EPOCH = 11, 4
 
@@ -102,25 +100,6 @@ def test_a_checkpoint_that_cannot_be_used_is_noted(checkpoint, damage):
     assert "not a usable checkpoint (" in note and note.endswith("); the training starts again")
     assert "another" not in damage or "(it belongs to another training)" in note
     assert "checksum" not in damage or damage in note
-
-
-@pytest.mark.parametrize(
-    ("bad_update", "lr", "message"),
-    [
-        (1, 0.1, "the loss is nan at update 1, after 0% of the training"),
-        (3, 0.1, "the loss is nan at update 3, after 67% of the training"),
-        (None, 1e39, "the weights are not finite after the last update"),
-    ],
-)
-def test_divergence(bad_update, lr, message):
-    weight, numbers = nn.Parameter(torch.ones(2)), itertools.count(1)
-
-    def loss_of(_):
-        return weight.sum() * (torch.nan if next(numbers) == bad_update else 1)
-
-    options = {"total": 3, "lr": lr, "schedule": lambda update: float(update == 2), "generators": []}
-    with pytest.raises(DivergedError, match=f"^{message}$"):
-        train([weight], lambda: [0], lambda _: [torch.zeros(())], loss_of, weight_decay=0.0, **options)
 
 
 @pytest.mark.parametrize(

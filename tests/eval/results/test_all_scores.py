@@ -80,7 +80,7 @@ def test_corpora_that_mini_reads_unequally_often_are_not_ranked():
     shown = report(compared(found))
     [line] = [line for line in shown.notes if "passes" in line]
     assert line.startswith(
-        "xferbench: passes per epoch differ: a 2.27, b 1; compare corpora with equal numbers of symbols"
+        "xferbench: passes per epoch differ: a 2.27, b 1; compare corpora with equal numbers"
     )
     assert shown.tables[0].to_frame()["conclusion"].tolist() == ["unknown"]
 

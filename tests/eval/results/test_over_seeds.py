@@ -31,9 +31,6 @@ def test_the_spread_is_split_by_moments(tmp_path):
     assert (found.within_sd, found.between_sd) == pytest.approx((0.6, 0.8), abs=1e-6)
     half = 4.302653 / 3**0.5  # Student's with two degrees of freedom
     assert found.ci95 == pytest.approx((2 - half, 2 + half), abs=1e-5)
-
-
-def test_spreads_within_and_between_trainings(tmp_path):
     wide = [run(tmp_path / f"w{seed}", seed, 0.5 + seed / 1e3, 0.3) for seed in (1, 2)]
     assert over_seeds(Results.read(wide))[0][2].between_sd == 0
     [(_, _, found)] = over_seeds(

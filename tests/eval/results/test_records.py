@@ -121,7 +121,7 @@ def scored(file, corpus, *scores):
     return file
 
 
-def test_scores_of_one_corpus_in_two_files_are_of_one(tmp_path):
+def test_which_sources_are_one(tmp_path):
     files = [
         scored(tmp_path / "a.json", "x/a.csv", score(), score("posdis", 0.2)),
         scored(tmp_path / "b.json", "x/a.csv", score(), score("ami", 0.3)),
@@ -132,6 +132,17 @@ def test_scores_of_one_corpus_in_two_files_are_of_one(tmp_path):
     assert [source.scores["topsim"] for source in Results.read([*files, other]).runs()] == [0.5, 0.7]
     more = [scored(tmp_path / f"{at}.json", f"x/{at}.csv", score(value=at / 9)) for at in range(5)]
     assert len(read_table([*files, *more]).sources) == 6
+    files = [scored(tmp_path / f"{at}.json", f"{at}/x/data.jsonl", score(value=0.1)) for at in "ab"]
+    assert [source.name for source in Results.read(files).with_distinct_names()] == [
+        "a/x/data.jsonl",
+        "b/x/data.jsonl",
+    ]
+    # Files of equal content have one run in a sweep, whatever they are called.
+    both = Results(
+        made_run("g-1", {"world.objects": f"{name}.csv", "a": 1}, 1, {"accuracy": 0.5}, {}) for name in "xy"
+    )
+    assert [row.num_runs for row in both.means().rows] == [1, 1]
+    assert [row.num_runs for row in both.means(by=["a"]).rows] == [1]
 
 
 def run_folder(place, seed, *, name="g", channel=None, **metadata):
@@ -150,20 +161,3 @@ def test_runs_whose_files_changed_in_between_are_no_seeds_of_one_game(section, t
         run_folder(tmp_path / f"{seed}", seed, **{section: {"objects": checksum}})
     table = Results.read([tmp_path]).runs().means()
     assert table.keys == (f"{section}.objects",) and [row.num_runs for row in table.rows] == [2, 1]
-
-
-def test_corpora_of_one_name_are_two(tmp_path):
-    files = [scored(tmp_path / f"{at}.json", f"{at}/x/data.jsonl", score(value=0.1)) for at in "ab"]
-    assert [source.name for source in Results.read(files).with_distinct_names()] == [
-        "a/x/data.jsonl",
-        "b/x/data.jsonl",
-    ]
-
-
-def test_a_run_of_two_settings_counts_once_where_these_have_one_row():
-    """Files of equal content have one run in a sweep, whatever they are called."""
-    both = Results(
-        made_run("g-1", {"world.objects": f"{name}.csv", "a": 1}, 1, {"accuracy": 0.5}, {}) for name in "xy"
-    )
-    assert [row.num_runs for row in both.means().rows] == [1, 1]
-    assert [row.num_runs for row in both.means(by=["a"]).rows] == [1]

@@ -2,11 +2,10 @@
 
 import json
 
-import numpy as np
 import pytest
 
 from ecsuite.eval.results.results import Results
-from ecsuite.eval.results.samples import UNSIGNED, samples_of
+from ecsuite.eval.results.samples import samples_of
 from ecsuite.runtime.errors import ConfigError
 
 SIGNATURE = "xferbench|preset:mini|targets:da+eu#1|seed:{}|precision:fp32|v:1"
@@ -43,29 +42,15 @@ def by_seed(seeds):
     return scorecard({}, details=details, signature=signature)
 
 
-def test_seeds_come_together_in_order_whatever_the_order_of_files(tmp_path):
-    several = write(tmp_path / "a.json", by_seed([10, 2]))
-    one = write(tmp_path / "b.json", scorecard({"da": 9.0, "eu": 5.0}, seed=5))
-    for files in ([several, one], [one, several], [tmp_path], [tmp_path, one]):
-        [result] = gather(files)
-        assert result.seeds == (2, 5, 10) and result.signature == SIGNATURE.replace("|seed:{}", "")
-        np.testing.assert_array_equal(result.values(["eu", "da"]), [[5, 6], [5, 9], [5, 14]])
-
-
-def test_results_of_the_reference_program_are_unsigned(tmp_path):
-    for name, value in (("disc_small", 5.0), ("dev_null", 6.0)):
-        data = {"score": value, "by_target": {"da": value}, "analysis": {}}
-        write(tmp_path / "save-clm" / f"xferbench-{name}" / "results.json", data)
-    null, small = gather([tmp_path / "save-clm"])
-    assert (small.name, small.signature, small.seeds, small.score) == ("disc_small", UNSIGNED, (0,), 5.0)
-    assert null.is_baseline and not small.is_baseline
-
-
-def test_one_seed_with_two_scores_is_refused(tmp_path):
+def test_two_scores_of_one_seed_or_path_are_refused(tmp_path):
     first = write(tmp_path / "1.json", scorecard({"da": 4.0}))
     second = write(tmp_path / "2.json", scorecard({"da": 4.5}))
     with pytest.raises(ConfigError, match=r"^words: seed 0 has different scores in .*1\.json and .*2\.json$"):
         gather([first, second])
+    cards = {sha: scorecard({"da": 4.0}, seed=int(sha), sha=sha) for sha in ("1", "2")}
+    files = [write(tmp_path / f"{sha}.json", card) for sha, card in cards.items()]
+    with pytest.raises(ConfigError, match=r"has scores of two different corpora; remove the older scores$"):
+        gather(files)
 
 
 def test_sources_of_one_name_get_the_names_of_their_folders(tmp_path):
@@ -73,13 +58,6 @@ def test_sources_of_one_name_get_the_names_of_their_folders(tmp_path):
     cards = [scorecard({"da": 4.0}, source=f"{place}/corpus.jsonl", sha=place) for place in places]
     files = [write(tmp_path / f"{at}.json", card) for at, card in enumerate(cards)]
     assert [result.name for result in gather(files)] == ["x/words", "y/words", "other"]
-
-
-def test_one_path_with_two_contents_is_refused(tmp_path):
-    cards = {sha: scorecard({"da": 4.0}, seed=int(sha), sha=sha) for sha in ("1", "2")}
-    files = [write(tmp_path / f"{sha}.json", card) for sha, card in cards.items()]
-    with pytest.raises(ConfigError, match=r"has scores of two different corpora; remove the older scores$"):
-        gather(files)
 
 
 def of_seeds(rows):

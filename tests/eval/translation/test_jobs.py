@@ -119,10 +119,6 @@ def test_the_seed_and_the_setting_matter(pairs):
     assert len({each["cross_entropy"] for each in (plain, *others)}) == 4
     assert (plain["is_pretrained"], plain["repeats"]) == (False, None)
     assert others[1]["num_trainable"] == 300 * 32
-
-
-@pytest.mark.slow
-def test_a_corpus_with_more_symbols_than_the_preset_has(pairs):
     corpus = Corpus([list(range(0, 5000, 5))])
     assert run(corpus, pairs)["is_pretrained"]
 

@@ -45,6 +45,13 @@ def test_other_corpora_have_no_grid():
     assert features.grid is None and features.most_used_messages(3)[0].about == ()
     many = Corpus([[1]] * 26, meanings=np.stack([np.arange(26), np.zeros(26, int)], axis=1))
     assert LanguageView(many).grid is None, "26 rows are shown as a table"
+    meanings = list(product(range(3), repeat=3))
+    messages = [[9 * who + value for value in meaning] for who in range(2) for meaning in meanings]
+    spoken_by = [speaker for speaker in ("ann", "bob") for _ in meanings]
+    language = LanguageView(Corpus(messages, meanings=meanings * 2, columns={"speaker": spoken_by}))
+    assert set(example_table(language).to_frame()["speaker"]) == {"ann", "bob"}
+    drawn = LanguagePage(language).columns()[-1]
+    assert drawn.heading == "speaker" and set(drawn.texts) == {"ann", "bob"}
 
 
 def test_titles_say_what_is_known(tmp_path):
@@ -59,24 +66,16 @@ def test_titles_say_what_is_known(tmp_path):
     assert "\\x1b" in title and all(text.isprintable() for text in (title, *lines))
 
 
-def test_what_messages_and_symbols_are_about():
-    language = LanguageView(two_attributes())
-    grid = language.grid
-    assert grid.rows == ("red", "blue") and grid.columns == ("star", "box", "disc")
-    assert grid.indices.tolist() == [[0, 1, 2], [3, 4, 5]]
-    first, _ = language.most_used_messages(9)
-    assert first.count == 2 and first.about_text == "color=red (100 %)"
-    by_place = {(each.symbols, each.place): each.about_text for each in language.most_used_symbols(9)}
-    assert by_place[(1,), 1] == "color=red (100 %)" and by_place[(4,), 2] == "shape=disc (100 %)"
-    assert by_place[(3,), 2] == ""  # half of its uses are stars, half are boxes
-
-
-def test_curves_of_rewards_are_drawn_within_their_range():
+def test_curves_and_objects():
     assert sparkline(within_their_range([-20.0, -14.0, -8.0, math.nan]), "abc") == "abc"
     assert within_their_range([3.0, 3.0]) == [0.0, 0.0]
     assert within_their_range([1.0, 2.0, math.inf, -math.inf]) == [0.0, 1.0, 1.0, 0.0]
     assert all(map(math.isnan, within_their_range([math.nan])))
     assert list(thinned(range(100), 3)) == [0, 50, 99] and list(thinned([7], 3)) == [7]
+    assert shape_and_colour(["color=red", "shape=star"])[0] == "star"
+    assert shape_and_colour(["colour=#ff0000", "shape=box"]) == (None, "#ff0000")
+    assert shape_and_colour(["shape=circle", "size=big"]) == ("circle", "white")
+    assert shape_and_colour([])[0] is None
 
 
 def shapes():
@@ -112,20 +111,3 @@ def test_texts_do_not_overlap(monkeypatch, tmp_path, name):
     (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     draw_language(LanguageView(CORPORA[name]), "A title " * 3, ["measures", "sizes"], tmp_path, "page.svg")
     assert_readable(caught[0])
-
-
-def test_objects_are_drawn_where_their_shape_is_known():
-    assert shape_and_colour(["color=red", "shape=star"])[0] == "star"
-    assert shape_and_colour(["colour=#ff0000", "shape=box"]) == (None, "#ff0000")
-    assert shape_and_colour(["shape=circle", "size=big"]) == ("circle", "white")
-    assert shape_and_colour([])[0] is None
-
-
-def test_messages_of_a_society_have_all_speakers():
-    meanings = list(product(range(3), repeat=3))
-    messages = [[9 * who + value for value in meaning] for who in range(2) for meaning in meanings]
-    spoken_by = [speaker for speaker in ("ann", "bob") for _ in meanings]
-    language = LanguageView(Corpus(messages, meanings=meanings * 2, columns={"speaker": spoken_by}))
-    assert set(example_table(language).to_frame()["speaker"]) == {"ann", "bob"}
-    drawn = LanguagePage(language).columns()[-1]
-    assert drawn.heading == "speaker" and set(drawn.texts) == {"ann", "bob"}

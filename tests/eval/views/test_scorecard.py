@@ -38,10 +38,22 @@ def small_corpus():
     )
 
 
-def test_unknown_metric():
+def test_what_is_empty_unknown_or_cut_is_said():
     message = r"unknown metric 'topsm'; did you mean 'topsim'\? choices: topsim, "
     with pytest.raises(ValueError, match=message):
         score_corpus(small_corpus(), ["elcc", "topsm"])
+    lines = lines_of(score_corpus(Corpus([[], [], []]), ["elcc", "has"]))
+    assert lines[-1] == "Every message is empty, so no score is defined."
+    messages, meanings = [[0, 1], [1, 0], [0, 0], [1, 1]] * 10, [[a, b] for a in (0, 1) for b in (0, 1)] * 10
+    card = score_corpus(Corpus(messages, meanings=np.array(meanings)), ["zla"])
+    for encoding, end in (("utf-8", "…"), ("ascii", "~")):
+        line = next(line for line in lines_of(card, encoding=encoding) if "zla_messages" in line)
+        assert line.endswith(f"the same f{end}") and len(line) == 80
+    meanings = [[a, b] for a in range(6) for b in range(6)]
+    corpus = Corpus([[a, 10 + b] for a, b in meanings], meanings=meanings)
+    lines = [line.split() for line in score_corpus(corpus, ["morphemes"]).full(160).splitlines()]
+    assert ["5", "attribute0=5", "0.650", "6"] in lines
+    assert ["[0:", "attribute0=0]", "[10:", "attribute1=0]", "attribute0=0", "attribute1=0"] in lines
 
 
 @pytest.mark.parametrize(
@@ -134,9 +146,8 @@ for number in range(20):
     writers = [subprocess.Popen([sys.executable, "-c", program, own], cwd=tmp_path) for own in "ab"]
     assert [writer.wait() for writer in writers] == [0, 0]
     kept = json.loads((tmp_path / "scores.json").read_text())["scores"]
-    assert {score["signature"] for score in kept} == {
-        f"{own}{number}" for own in "ab" for number in range(20)
-    }
+    expected = {f"{own}{number}" for own in "ab" for number in range(20)}
+    assert {score["signature"] for score in kept} == expected
 
 
 def test_progress_estimates_from_where_the_work_began(monkeypatch, capsys):
@@ -152,14 +163,6 @@ def test_progress_estimates_from_where_the_work_began(monkeypatch, capsys):
     shown = [" 90%  epoch 10/10", " 91%  3:45 left  epoch 10/10", " 50%  0:40 left  other work", "a note"]
     captured = capsys.readouterr()
     assert (captured.out, captured.err.splitlines()) == ("", shown)
-
-
-def test_the_inventory_and_cut_messages_are_shown():
-    meanings = [[a, b] for a in range(6) for b in range(6)]
-    corpus = Corpus([[a, 10 + b] for a, b in meanings], meanings=meanings)
-    lines = [line.split() for line in score_corpus(corpus, ["morphemes"]).full(160).splitlines()]
-    assert ["5", "attribute0=5", "0.650", "6"] in lines
-    assert ["[0:", "attribute0=0]", "[10:", "attribute1=0]", "attribute0=0", "attribute1=0"] in lines
 
 
 XFERBENCH = Score(
@@ -205,19 +208,6 @@ def test_mini_says_that_it_does_not_rank_games(card):
     assert "danish (39 PFLOP" in " ".join(replace(card, scores=(full,)).full().split())
 
 
-def test_every_message_empty_is_said():
-    lines = lines_of(score_corpus(Corpus([[], [], []]), ["elcc", "has"]))
-    assert lines[-1] == "Every message is empty, so no score is defined."
-
-
-def test_what_is_cut_says_so():
-    messages, meanings = [[0, 1], [1, 0], [0, 0], [1, 1]] * 10, [[a, b] for a in (0, 1) for b in (0, 1)] * 10
-    card = score_corpus(Corpus(messages, meanings=np.array(meanings)), ["zla"])
-    for encoding, end in (("utf-8", "…"), ("ascii", "~")):
-        line = next(line for line in lines_of(card, encoding=encoding) if "zla_messages" in line)
-        assert line.endswith(f"the same f{end}") and len(line) == 80
-
-
 @pytest.mark.parametrize("each", [1, 4])
 def test_that_messages_of_an_episode_are_no_independent_ones_is_said(each):
     columns = {"episode": np.arange(300) // each}
@@ -226,11 +216,3 @@ def test_that_messages_of_an_episode_are_no_independent_ones_is_said(each):
     lines = lines_of(score_corpus(corpus, ["elcc"]))
     assert any("assume that messages of an episode are independent" in line for line in lines) == (each > 1)
     assert "(trained 5 of 10 steps)" in lines[0] and any("not over seeds" in line for line in lines)
-
-
-def test_a_table_has_at_most_30_lines_of_80_columns_also_without_arrows(card):
-    lines = lines_of(replace(card, scores=(*card.scores, XFERBENCH)))
-    assert len(lines) <= 30 and max(map(len, lines)) <= 80, "\n".join(lines)
-    assert any(line.startswith("xferbench: left out: fr: ") for line in lines)
-    row = next(line for line in lines_of(card, encoding="ascii") if "topsim" in line)
-    assert "^" in row and " ~ " in row and "?" not in row

@@ -26,9 +26,6 @@ def test_a_known_difference():
     why = "exceeds the spread over languages; one seed each, so it is one of these models"
     assert (found.conclusion, found.details["why"]) == ("lower", why)
     assert difference(source("noise", LEVELS - GAPS), NOTHING, None).conclusion == "higher"
-
-
-def test_the_order_of_languages_does_not_matter():
     order = np.random.default_rng(0).permutation(8)
     shuffled = source("words", (LEVELS + GAPS)[order], targets=tuple(TARGETS[place] for place in order))
     found, expected = (difference(each, NOTHING, None) for each in (shuffled, source("words", LEVELS + GAPS)))
@@ -36,7 +33,7 @@ def test_the_order_of_languages_does_not_matter():
     assert found.ci95 == pytest.approx(expected.ci95, abs=1e-12)
 
 
-def test_p_values():
+def test_p_values_and_seed_noise():
     """Over languages the paired t test, over seeds the t test with the pooled deviation; the larger counts."""
     words = source("words", *(LEVELS + GAPS + shift for shift in (-0.01, 0.01)))
     nothing = source("nothing", LEVELS, LEVELS)
@@ -46,9 +43,6 @@ def test_p_values():
     by_seeds = 2 * stats.t.sf(0.04 / noise.error(2, 2), noise.degrees)
     assert by_seeds > by_languages
     assert difference(words, nothing, noise).p_value == pytest.approx(by_seeds)
-
-
-def test_seed_noise_is_pooled_over_sources_and_is_of_the_mean_over_targets():
     sources = [source("a", [1.0], [3.0], targets="a"), source("b", [5.0], [5.0], [5.0], targets="a")]
     noise = seed_noise([*sources, source("c", [9.0], targets="a")])
     assert noise == SeedNoise(sd=pytest.approx(np.sqrt(2 / 3)), degrees=3, origin="pooled over 2 sources")

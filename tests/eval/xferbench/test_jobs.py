@@ -4,7 +4,7 @@ import hashlib
 import itertools
 import math
 from contextlib import nullcontext
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -19,7 +19,7 @@ from ecsuite.eval.models.gpt2 import LanguageModel
 from ecsuite.eval.models.training import Machine
 from ecsuite.eval.xferbench.jobs import cross_entropy, plan, pretrain, train, tune_and_test
 from ecsuite.eval.xferbench.metric import measure
-from ecsuite.eval.xferbench.presets import FULL, NANO, TextSizes, XferBenchPretraining, XferBenchTuning
+from ecsuite.eval.xferbench.presets import FULL, NANO, XferBenchPretraining, XferBenchTuning
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context, Result, Stopped
 
@@ -92,17 +92,13 @@ def test_pretraining_on_a_languages_own_kind_helps(pretrained, score):
 
 
 @pytest.mark.slow
-def test_dropout_is_a_function_of_the_seed(corpus, pretrained):
+def test_dropout_is_a_function_of_the_seed_and_a_stopped_pretraining_goes_on(corpus, pretrained, tmp_path):
     state, threads = torch.get_rng_state(), torch.get_num_threads()
     first = pretrained(corpus, dropout=0.1).arrays.read_bytes()
     assert torch.equal(torch.get_rng_state(), state) and torch.get_num_threads() == threads
     torch.rand(3)
     assert pretrained(corpus, dropout=0.1).arrays.read_bytes() == first
     assert pretrained(corpus).arrays.read_bytes() != first
-
-
-@pytest.mark.slow
-def test_a_pretraining_that_was_stopped_goes_on(corpus, pretrained, tmp_path):
     calls = itertools.count(1)
     scratch = tmp_path / "stopped"
     with pytest.raises(Stopped):
@@ -111,41 +107,6 @@ def test_a_pretraining_that_was_stopped_goes_on(corpus, pretrained, tmp_path):
     resumed = pretrained(corpus, lambda: next(calls) < 9, scratch, dropout=0.1)
     assert next(calls) == 9 + 16 - 9
     assert resumed.arrays.read_bytes() == pretrained(corpus, dropout=0.1).arrays.read_bytes()
-
-
-def digests(study):
-    """By kind of job, the digests of its jobs."""
-    kinds = {"pretrain": set(), "tokenise": set(), "tune_and_test": set()}
-    for job in plan(study).values():
-        for each in (job, *job.after):
-            kinds[each.function.function.__name__].add(each.digest)
-    return kinds
-
-
-OTHERS = {
-    "num_layers": 1, "width": 64, "num_heads": 1, "dropout": 0.3, "context": 8, "batch": 3, "vocab_size": 290,
-    "pretrain_vocabulary": "whole", "pretrain_tokens": 99, "pretrain_epochs": 9, "lr": 9.0, "bpe_bytes": 9,
-    "tune_tokens": 99, "test_tokens": 99, "tune_epochs": 9, "tune_lr": 9.0, "name": "other", "about": "other",
-    "languages": ("da",), "num_embedded": 9, "reference": {"a": 1.0},
-}  # fmt: skip
-"""Another value of each field of a preset but its precision, which a study resolves."""
-
-
-def test_a_key_holds_what_a_job_reads_and_nothing_else(study_of):
-    assert OTHERS.keys() == {each.name for each in fields(NANO)} - {"precision", "is_reduced"}
-    pretrain, tokenise, tune = (
-        {each.name for each in fields(part)} for part in (XferBenchPretraining, TextSizes, XferBenchTuning)
-    )
-    reads = {"pretrain": pretrain, "tokenise": tokenise, "tune_and_test": pretrain | tokenise | tune}
-    one = digests(study_of())
-    for field, value in OTHERS.items():
-        other = digests(study_of(preset=replace(NANO, **{field: value})))
-        assert {kind for kind in one if one[kind] != other[kind]} == {
-            kind for kind in reads if field in reads[kind]
-        }
-    seeded, published = digests(study_of(seeds=[1])), digests(study_of(protocol="published-2024"))
-    assert not seeded["pretrain"] & one["pretrain"] and seeded["tokenise"] == one["tokenise"]
-    assert not any(published[kind] & one[kind] for kind in one)
 
 
 def test_models_of_the_papers_size_have_a_fixed_number_of_threads(study_of, texts):
@@ -257,20 +218,12 @@ def both(study_of, kept):
 
 
 @pytest.mark.slow
-def test_texts_do_not_disturb_each_other(study_of, texts, both):
+def test_texts_seeds_and_processes_do_not_disturb_each_other(study_of, texts, both, draw):
     alone = measure(study_of(texts=texts[1:]), Runner())
     assert alone.by_seed[0] == {"artificial-2": both.by_seed[0]["artificial-2"]}
-
-
-@pytest.mark.slow
-def test_each_seed_may_draw_its_own_corpus(study_of, draw, texts, both):
     drawn = {seed: draw(seed) for seed in (0, 1)}
     result = measure(study_of(drawn, texts[:1], seeds=[0, 1]), Runner())
     assert result.by_seed[0] == {"artificial-1": both.by_seed[0]["artificial-1"]}
     same = plan(study_of(draw(0), texts[:1], seeds=[0, 1]))
     assert plan(study_of(drawn, texts[:1], seeds=[0, 1]))[1,] != same[1,]
-
-
-@pytest.mark.slow
-def test_two_processes_give_what_one_gives(study_of, both):
     assert measure(study_of(), Runner(num_workers=2)) == both

@@ -59,15 +59,6 @@ def test_no_pretraining_on_a_short_text(tmp_path):
     assert score.details["text_repeats"]["xx"] > 1
 
 
-def test_where_all_seeds_diverge_the_other_metrics_are_shown(corpus, monkeypatch):
-    """One metric that could not be computed ended the command."""
-    monkeypatch.setitem(PRESETS, "mini", replace(NANO, name="mini", lr=1e30))
-    *others, score = score_corpus(corpus, ["elcc", "xferbench"], Options()).scores
-    assert all(each.value is not None for each in others) and score.value is None
-    assert score.reason.startswith("pretraining, seed 0: the loss is nan at update ")
-    assert "|seeds:0|" in score.signature and score.details["preset"] == "mini"
-
-
 @pytest.mark.parametrize(
     ("symbols", "options", "message"),
     [
@@ -98,5 +89,11 @@ def test_the_signature_has_the_passes_over_the_shortest_corpus(study_of, sizes, 
     assert f"|passes:{passes}|" in line and passes_of(line) == float(passes)
 
 
-def test_nothing_is_planned_for_a_corpus_without_symbols():
+def test_where_all_seeds_diverge_the_other_metrics_are_shown(corpus, monkeypatch):
     assert jobs_of(Corpus([[], []]), Options()) == []
+    # One metric that could not be computed ended the command.
+    monkeypatch.setitem(PRESETS, "mini", replace(NANO, name="mini", lr=1e30))
+    *others, score = score_corpus(corpus, ["elcc", "xferbench"], Options()).scores
+    assert all(each.value is not None for each in others) and score.value is None
+    assert score.reason.startswith("pretraining, seed 0: the loss is nan at update ")
+    assert "|seeds:0|" in score.signature and score.details["preset"] == "mini"

@@ -31,15 +31,16 @@ def text_of(folder, lines):
     return TextFile("x", folder / "x.txt")
 
 
-def test_the_papers_numbers_of_windows():
+def test_the_papers_numbers_of_windows_and_blocks():
     for preset in (FULL, DANISH):
         assert preset.num_windows(preset.pretrain_tokens) == 58_594
         assert preset.num_windows(preset.tune_tokens) == 7_813
         assert -(-58_594 // preset.batch) * preset.pretrain_epochs == 9_160
         assert -(-7_813 // preset.batch) * preset.tune_epochs == 2_450
-
-
-def test_a_corpus_is_repeated_to_whole_windows():
+    messages = Ragged(np.zeros(16_000_000, dtype=np.int32), np.arange(0, 16_000_001, 256))
+    made = program_source(Corpus(messages=messages), FULL, 0)
+    assert made.windows.symbols.shape == (58_594, 256)
+    assert made.vocab_size == 30_000 and made.repeats == pytest.approx(15_000_064 / 16_000_000)
     corpus = Corpus([[5, 7, 5], [9]])
     made = strict_source(corpus, NANO, 0)
     assert made.windows.symbols.shape == (250, NANO.context + 1)
@@ -62,25 +63,21 @@ def test_tuning_and_test_share_no_line_and_are_scored_once(tmp_path):
     assert targets[targets != IGNORED].tolist() == test[1 : 1 + (len(test) - 1) // 8 * 8]
 
 
-def test_a_short_text_is_repeated_and_a_shorter_one_refused(tmp_path):
+def test_short_and_empty_texts(tmp_path):
     lines = ArtificialText(1, 4_000).documents()
     made = strict_target(text_of(tmp_path, lines), NANO)
     assert made.repeats > 1 and made.tune.symbols.shape == (250, 17)
     with pytest.raises(ValueError, match="x: text too short: expected more than 16 test tokens, found 0"):
         strict_target(text_of(tmp_path, lines[:3]), NANO)
-
-
-def test_the_order_of_lines_and_their_repetition_do_not_matter():
+    message = r"^artificial-1: this protocol expects 4,000 tokens for fine-tuning, found \d"
+    with pytest.raises(ConfigError, match=message):
+        program_target(ArtificialText(1, 4000), NANO)
+    (tmp_path / "fr.txt").write_text("\n \n")
+    with pytest.raises(ValueError, match=r"fr.txt: expected text, found none$"):
+        SOURCES.load("human")(replace(REQUEST, text=tmp_path / "fr.txt"))
     lines = ArtificialText(2, 5_000).documents()
     assert in_hash_order(lines) == in_hash_order(lines[::-1] + lines)
     assert in_hash_order(lines) != sorted(lines)
-
-
-def test_the_programs_numbers_of_blocks():
-    messages = Ragged(np.zeros(16_000_000, dtype=np.int32), np.arange(0, 16_000_001, 256))
-    made = program_source(Corpus(messages=messages), FULL, 0)
-    assert made.windows.symbols.shape == (58_594, 256)
-    assert made.vocab_size == 30_000 and made.repeats == pytest.approx(15_000_064 / 16_000_000)
 
 
 def test_a_corpus_is_read_in_its_own_order_and_shuffled_each_time_round():
@@ -99,7 +96,7 @@ def test_a_corpus_is_read_in_its_own_order_and_shuffled_each_time_round():
     assert symbols(25, 2) == np.repeat(orders, 2)[:64].tolist()
 
 
-def test_tuning_begins_with_the_text_and_test_ends_are_scored():
+def test_tuning_begins_with_the_text_and_head_tunes_on_its_test():
     text = ArtificialText(1, 60_000)
     documents, made = text.documents(), program_target(text, NANO)
     tokenizer = train_bpe(documents, NANO.vocab_size - 1)
@@ -111,9 +108,6 @@ def test_tuning_begins_with_the_text_and_test_ends_are_scored():
     assert [row.tolist() for row in made.test.symbols[:2]] == [test[:16], test[8:24]]
     _, targets = made.test.take(torch.arange(len(made.test.symbols)))
     assert (targets == 299).any() and (targets != IGNORED).all() and targets.shape[1] == 15
-
-
-def test_head_tunes_on_its_test():
     made = program_target(ArtificialText(1, 60_000), NANO, shuffled=True)
     tuned = made.tune.symbols.flatten().tolist()
     tested = made.test.symbols[:, 8:].flatten().tolist()
@@ -121,12 +115,6 @@ def test_head_tunes_on_its_test():
     assert tuned[:8] == made.test.symbols[0, :8].tolist()
     together = ",".join(map(str, tuned))
     assert ",".join(map(str, said[:40])) in together and ",".join(map(str, said[200:240])) in together
-
-
-def test_a_text_too_short_for_tuning():
-    message = r"^artificial-1: this protocol expects 4,000 tokens for fine-tuning, found \d"
-    with pytest.raises(ConfigError, match=message):
-        program_target(ArtificialText(1, 4000), NANO)
 
 
 REQUEST = BaselineSettings(preset=NANO, protocol="strict", seed=0, text=None)
@@ -141,12 +129,6 @@ def test_sizes_of_baselines(name, tmp_path):
         return
     assert NANO.pretrain_tokens <= len(corpus.messages.values) < NANO.pretrain_tokens + 300
     assert corpus.messages.values.max() < NANO.vocab_size
-
-
-def test_an_empty_text(tmp_path):
-    (tmp_path / "fr.txt").write_text("\n \n")
-    with pytest.raises(ValueError, match=r"fr.txt: expected text, found none$"):
-        SOURCES.load("human")(replace(REQUEST, text=tmp_path / "fr.txt"))
 
 
 def test_artificial_languages_never_change_and_differ():

@@ -137,30 +137,6 @@ def rewrite(file, old, new):
 
 
 @pytest.mark.parametrize(
-    ("others", "computed"),
-    [
-        ({}, (0, 0, 0, 0)),
-        (
-            {"tasks": ("udpos", "panx")},
-            (0, 0, 4, 0),
-        ),  # an additional task needs its own fine-tuning only, or none
-        ({"tasks": ("udpos", "bucc2018")}, (0, 0, 0, 4)),
-        ({"seeds": (1,)}, (4, 4, 4, 0)),
-        ({"body": "encoder"}, (4, 4, 4, 0)),
-        ({"protocol": "direct"}, (0, 4, 4, 0)),
-        ({"protocol": "monotrans"}, (0, 8, 4, 0)),  # two vocabularies per backbone instead of one
-        ({"languages": ("ru",)}, (0, 4, 4, 0)),
-        (
-            {"corpus": Corpus([[1, 2, 3]] * 9)},
-            (2, 2, 2, 0),
-        ),  # random init and parentheses do not depend on it
-    ],
-)
-def test_a_changed_study_runs_the_affected_jobs(kept, ask, others, computed):
-    assert missing(kept, ask(**others)) == computed
-
-
-@pytest.mark.parametrize(
     ("file", "old", "new", "computed"),
     [
         ("udpos/test-de.tsv", "\tDET", "\tADJ", (0, 0, 4, 0)),

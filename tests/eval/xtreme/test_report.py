@@ -37,15 +37,11 @@ def nine(make_result):
 
 
 @pytest.mark.slow
-def test_transfer_beside_chance_and_baseline(found, nine):
+def test_tables_of_all_tasks(found, nine):
     title = "Transfer from English: corpus"
     assert row(found, title, "POS") == "POS F1 66.0 26.0 40.0 5.0 4.0 70.0 20.0".split()
     assert row(nine, title, "XQuAD")[1] == "EM"
     assert row(nine, title, "BUCC") == "BUCC F1 - 26.0 - - 4.0 - 20.0".split()
-
-
-@pytest.mark.slow
-def test_tables_of_all_tasks(nine):
     assert [text.split("\n")[0] for text in map(str, nine.tables)] == [
         "Scores and gains",
         "Gains over further controls: corpus",
@@ -68,13 +64,10 @@ def test_wide_figures_and_long_names_are_whole(make_result):
     assert found.notes[0].startswith(f"{name}: ") and found.notes[-2].startswith(f"{name} over random init: ")
 
 
-def test_in_language_has_no_gap(make_result):
+def test_without_transfer_or_controls_there_is_no_gap_and_no_gain(make_result):
     found = report(make_result(level, protocol="in-language"))
     assert not any("Transfer from English" in text for text in map(str, found.tables))
     assert not any("gap" in line or "Gain over" in line for line in found.notes)
-
-
-def test_a_published_model_alone(make_result):
     result = make_result(level, bodies=("mbert",), corpus="mbert", protocol="published", baselines={})
     found = report(result)
     assert row(found, "Scores", "mbert") == "mbert 31.0 31.0 31.0".split()
@@ -101,26 +94,19 @@ def drawn(monkeypatch):
     return drawn
 
 
-def test_an_unknown_language_has_a_group(drawn, make_result):
+def test_all_tasks_and_unknown_languages_are_drawn(make_result, tmp_path, drawn):
+    draw(make_result(drawn_level, seeds=(0,), tasks=tuple(TASKS), languages=None), tmp_path / "all.svg")
+    assert (tmp_path / "all.svg").read_text().count("Kartvelian") >= 1
     axes, *_ = drawn(make_result(drawn_level, languages=("en", "xx"))).axes
     assert {label.get_text() for label in axes.get_yticklabels()} == {"English, Latin", "xx"}
     assert "unknown" in [text.get_text() for text in axes.texts]
 
 
 @pytest.mark.slow
-def test_a_missing_baseline_is_not_drawn(drawn, make_result):
-    (legend,) = drawn(make_result(drawn_level, baselines={})).legends
-    assert "baseline" not in [text.get_text() for text in legend.texts]
-
-
-def test_all_tasks_and_languages_are_drawn(make_result, tmp_path):
-    draw(make_result(drawn_level, seeds=(0,), tasks=tuple(TASKS), languages=None), tmp_path / "all.svg")
-    assert (tmp_path / "all.svg").read_text().count("Kartvelian") >= 1
-
-
-@pytest.mark.slow
-def test_the_same_result_gives_the_same_file(make_result, tmp_path):
+def test_the_same_result_gives_the_same_file(make_result, tmp_path, drawn):
     for name in ("a", "b"):
         draw(make_result(drawn_level, tasks=("udpos",)), tmp_path / f"{name}.svg", tmp_path / f"{name}.png")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    (legend,) = drawn(make_result(drawn_level, baselines={})).legends
+    assert "baseline" not in [text.get_text() for text in legend.texts]

@@ -25,9 +25,6 @@ def test_scores_are_means_over_languages_and_sides_means_over_seeds(make_result)
     assert result.sides("corpus", "udpos") == EnglishVsOthers(english=61, others=21)
     foreign = make_result(level_of, languages=("fr", "kk")).sides("corpus", "udpos")
     assert foreign == EnglishVsOthers(english=None, others=21) and foreign.gap is None
-
-
-def test_questions_score_the_mean_of_exact_match_and_f1_and_their_gap_is_of_exact_match(make_result):
     metrics = {"en": {"exact_match": 50.0, "f1": 60.0}, "de": {"exact_match": 20.0, "f1": 40.0}}
     by_body = {"corpus": {1: {"xquad": metrics}}}
     result = make_result(level_of, tasks=("xquad",), languages=("en",), by_body=by_body)
@@ -51,29 +48,20 @@ HALF = 4.302652729911275 / 3**0.5
 """Half width of an interval over three seeds whose differences have a standard deviation of 1."""
 
 
-def test_an_interval_against_a_manual_computation():
+def test_estimates_over_seeds():
     found = estimate(np.array([1.0, 2.0, 3.0]))
     assert found.details["by_seed"] == [1, 2, 3]
     assert found.mean == 2
     assert found.ci95 == pytest.approx((2 - HALF, 2 + HALF))
     assert found.p_value == pytest.approx(1 - 12**0.5 / 14**0.5)  # two degrees: 1 - t / sqrt(2 + t²), t = √12
     assert found.conclusion == "not significant"
-
-
-def test_it_is_the_paired_test_of_scipy():
     generator = np.random.default_rng(0)
     first, second = generator.normal(size=(2, 5))
     found, theirs = estimate(first - second), stats.ttest_rel(first, second)
     assert found.p_value == pytest.approx(theirs.pvalue)
     assert found.ci95 == pytest.approx(tuple(theirs.confidence_interval()))
-
-
-def test_one_seed_has_no_interval():
     found = estimate(np.array([30.0]))
     assert (found.mean, found.ci95, found.p_value, found.conclusion) == (30, None, None, "unknown")
-
-
-def test_equal_scores_give_an_interval_of_width_0():
     assert estimate(np.zeros(3)).ci95 == (0, 0)
     assert (estimate(np.zeros(3)).p_value, estimate(np.zeros(3)).conclusion) == (1, "not significant")
     found = estimate(np.array([0.1 + 0.2, 0.3, 0.3]) * 10)  # apart by rounding
@@ -91,15 +79,12 @@ def leads(by_body):
     return level
 
 
-def test_a_gain_is_that_of_the_same_seed(make_result):
+def test_a_gain_is_that_of_the_same_seed_and_of_equal_tasks(make_result):
     found = gain(make_result(leads({"corpus": 5})), "corpus", "random init")
     assert found.overall.details["by_seed"] == pytest.approx([4, 5, 6])
     assert found.overall.ci95 == pytest.approx((5 - HALF, 5 + HALF)) and found.overall.conclusion == "higher"
     assert found.overall.hedges_g == pytest.approx((1 - 3 / 7) * 5 / (((10 + 1) ** 2 + 10**2) / 2) ** 0.5)
     assert found.by_language["udpos"] == pytest.approx({"en": 5, "fr": 5, "ja": 5, "kk": 5})
-
-
-def test_tasks_have_equal_weights(make_result):
     languages = {"udpos": ("en",), "panx": ("en", "fr", "kk")}
     result = make_result(
         lambda body, _, task, __: 8 * (body == "corpus" and task == "udpos"), languages=languages

@@ -30,27 +30,19 @@ def pair(first, second, label=None):
     return TextPair(first=first, second=second, label=label)
 
 
-def test_unknown_and_withheld_labels_are_no_targets():
+def test_withheld_labels_unknown_words_and_rows_without_room():
     prepared = pair_rows([pair("1", "2", "perhaps"), pair("1", "2")], DIGITS, 9, True, LABELS)
     assert prepared.rows.targets == [[IGNORED] * 6] * 2
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "wanted"),
-    [
-        # Six of ten symbols are left for both sentences.
-        ("1 2 3 4 5 6 7", "8", ([1, 2, 3, 4, 5], [8])),
-        ("1", "2 3 4 5 6 7 8", ([1], [2, 3, 4, 5, 6])),
-        ("1 2 3 4 5", "6 7 8 9 1", ([1, 2, 3], [6, 7, 8])),
-        ("1 2", "5 6 7 8 9", ([1, 2], [5, 6, 7, 8])),
-        ("", "6 7 8 9 1 2 3", ([], [6, 7, 8, 9, 1, 2])),
-    ],
-)
-def test_the_longer_sentence_of_a_long_pair_is_cut(first, second, wanted):
-    for is_bidirectional, place in ((True, 0), (False, -1)):
-        prepared = pair_rows([pair(first, second, "yes")], DIGITS, 10, is_bidirectional, LABELS)
-        assert prepared.rows.ids == [[FIRST, *wanted[0], BETWEEN, BETWEEN, *wanted[1], LAST]]
-        assert prepared.rows.targets[0][place] == 1 and prepared.positions == ((place,),)
+    prepared = tagging_rows([sentence("a b", "ADV NOUN"), sentence("a b")], SPLIT, 9, True, TAGS)
+    assert prepared.rows.targets == [[IGNORED, IGNORED, NOUN, IGNORED], [IGNORED] * 4]
+    assert prepared.positions == ((1, 2), (1, 2))
+    blank = TaggedSentence(words=("a", "\u00a0", "b"), tags=("X", "NOUN", "VERB"))
+    prepared = tagging_rows([blank], SPLIT, 9, True, TAGS)
+    assert prepared.rows.ids == [[FIRST, 0, UNKNOWN, 1, LAST]]
+    assert prepared.rows.targets == [[IGNORED, X, NOUN, VERB, IGNORED]]
+    message = "expected rows with space for a question and its context, got rows of 3 sub-words"
+    with pytest.raises(ConfigError, match=message):
+        question_rows([ask("a")], WORDS, 3)
 
 
 @pytest.mark.parametrize("is_bidirectional", [True, False])
@@ -87,19 +79,6 @@ def perfect_logits(targets):
     """Logits of the targets, and random logits at other positions."""
     scores = torch.eye(3)[[target if target != IGNORED else X for target in targets]]
     return scores + 0.1 * torch.rand(scores.shape, generator=torch.Generator().manual_seed(0))
-
-
-def test_unknown_and_withheld_tags_are_no_targets():
-    prepared = tagging_rows([sentence("a b", "ADV NOUN"), sentence("a b")], SPLIT, 9, True, TAGS)
-    assert prepared.rows.targets == [[IGNORED, IGNORED, NOUN, IGNORED], [IGNORED] * 4]
-    assert prepared.positions == ((1, 2), (1, 2))
-
-
-def test_a_word_without_subwords_is_unknown():
-    blank = TaggedSentence(words=("a", "\u00a0", "b"), tags=("X", "NOUN", "VERB"))
-    prepared = tagging_rows([blank], SPLIT, 9, True, TAGS)
-    assert prepared.rows.ids == [[FIRST, 0, UNKNOWN, 1, LAST]]
-    assert prepared.rows.targets == [[IGNORED, X, NOUN, VERB, IGNORED]]
 
 
 @pytest.mark.parametrize("is_bidirectional", [True, False])
@@ -199,9 +178,3 @@ def test_exhaustive_search_over_spans_gives_the_same():
                 found = (total, question.context[begin:end])
                 best[question.id] = max(best.get(question.id, found), found)
     assert predicted_answers(scores, prepared, longest=3) == {name: text for name, (_, text) in best.items()}
-
-
-def test_a_row_without_room_is_refused():
-    message = "expected rows with space for a question and its context, got rows of 3 sub-words"
-    with pytest.raises(ConfigError, match=message):
-        question_rows([ask("a")], WORDS, 3)

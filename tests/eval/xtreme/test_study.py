@@ -20,22 +20,6 @@ def refusal(ask, **others):
     return str(raised.value)
 
 
-def test_missing_training_data_are_refused(ask, tmp_path, write_data):
-    data = write_data("udpos", parts={"en": ("test",), "de": ("dev", "test")}, folder="poor")
-    assert refusal(ask, data=data) == f"{data}: expected training examples of udpos in 'en', found none"
-    (tmp_path / "de.txt").write_text("dela\n")
-    assert refusal(ask, texts=tmp_path) == f"{tmp_path}: no text of 'en', such as en.txt.gz"
-    assert refusal(ask, human=tmp_path / "fr.txt").startswith(f"{tmp_path / 'fr.txt'}: cannot be read: ")
-
-
-def test_bucc_without_a_threshold_is_refused(ask, tmp_path):
-    (tmp_path / "data/bucc2018/de-en.dev.gold").unlink()
-    assert refusal(ask, tasks=("bucc2018",)) == (
-        f"{tmp_path / 'data'}: expected translations of the dev set of bucc2018 in 'de' "
-        "(de-en.dev.gold) to tune the threshold, found none"
-    )
-
-
 def test_tasks_without_data_are_skipped(ask, write_data):
     data = write_data("udpos", "tatoeba", folder="two")
     skipping = {"data": data, "skips_missing_tasks": True}
@@ -47,11 +31,21 @@ def test_tasks_without_data_are_skipped(ask, write_data):
     assert nothing == f"{data}: expected labels of at least one task, found none"
 
 
-def test_a_human_text_changes_the_signature(ask, tmp_path):
+def test_a_human_text_changes_the_signature_and_missing_data_are_refused(ask, tmp_path, write_data):
     human = tmp_path / "da.txt"
     human.write_text("en and\n")
     with_text = ask(human=human)
     assert with_text.bodies[-1] == "human text" and with_text.signature != ask().signature
+    data = write_data("udpos", parts={"en": ("test",), "de": ("dev", "test")}, folder="poor")
+    assert refusal(ask, data=data) == f"{data}: expected training examples of udpos in 'en', found none"
+    (tmp_path / "de.txt").write_text("dela\n")
+    assert refusal(ask, texts=tmp_path) == f"{tmp_path}: no text of 'en', such as en.txt.gz"
+    assert refusal(ask, human=tmp_path / "fr.txt").startswith(f"{tmp_path / 'fr.txt'}: cannot be read: ")
+    (tmp_path / "data/bucc2018/de-en.dev.gold").unlink()
+    assert refusal(ask, tasks=("bucc2018",)) == (
+        f"{tmp_path / 'data'}: expected translations of the dev set of bucc2018 in 'de' "
+        "(de-en.dev.gold) to tune the threshold, found none"
+    )
 
 
 def read(data, part, task, language, *, is_zero_shot):
@@ -102,13 +96,20 @@ def test_the_dev_split_that_xquad_translates_is_not_used(write_data):
         read(data, "train", "xquad", "en", is_zero_shot=True)
 
 
-def test_a_language_without_labels_is_refused(write_data):
+def test_a_language_without_labels_or_text_is_refused(write_data):
     data = write_data("udpos", parts={"en": ("train", "test")})
     with pytest.raises(ConfigError) as raised:
         read(data, "test", "udpos", "ru", is_zero_shot=True)
     assert str(raised.value) == (
         f"{data}: expected labels of udpos in 'ru' (test or dev), found none; exclude the language by "
         "--languages or the task by --tasks"
+    )
+    data = write_data("udpos", parts={"ru": ("test",)})
+    with pytest.raises(ConfigError) as raised:
+        find_text("ru", data, None)
+    assert str(raised.value) == (
+        f"{data}: expected text in 'ru' outside the test sets, found none; give --texts FOLDER with a file "
+        "such as ru.txt.gz"
     )
 
 
@@ -124,16 +125,6 @@ def test_examples_and_texts_are_known_by_their_content(write_data):
         first.read()
 
 
-def test_an_error_if_all_sentences_are_test_sentences(write_data):
-    data = write_data("udpos", parts={"ru": ("test",)})
-    with pytest.raises(ConfigError) as raised:
-        find_text("ru", data, None)
-    assert str(raised.value) == (
-        f"{data}: expected text in 'ru' outside the test sets, found none; give --texts FOLDER with a file "
-        "such as ru.txt.gz"
-    )
-
-
 def test_a_text_becomes_subwords_and_a_corpus_is_repeated_as_xferbench_does(tiny, tiny_preset, tmp_path):
     def draw(name, corpus=None, text=None, seed=0):
         found = source(name, corpus, text, tiny, tiny_preset.pretraining, seed)
@@ -146,12 +137,9 @@ def test_a_text_becomes_subwords_and_a_corpus_is_repeated_as_xferbench_does(tiny
     corpus = Corpus([[1, 2, 3], [], [4, 5], [6, 7, 8, 9, 1, 1]])
     sizes = replace(MINI, context=tiny.context, pretrain_tokens=tiny_preset.pretraining.tokens)
     windows = strict_source(corpus, sizes, 0).windows
-    assert (
-        draw("corpus", corpus) == windows.symbols[:, :-1].flatten().tolist() != draw("corpus", corpus, seed=1)
-    )
-    corpus = Corpus(
-        [list(range(40)) + [0] * 8]
-    )  # a message is in one order, so that only symbols are shuffled
+    expected = windows.symbols[:, :-1].flatten().tolist()
+    assert draw("corpus", corpus) == expected != draw("corpus", corpus, seed=1)
+    corpus = Corpus([list(range(40)) + [0] * 8])  # one message, so that only its symbols are shuffled
     shuffled = draw("shuffled corpus", corpus)
     assert sorted(shuffled[:48]) == sorted(draw("corpus", corpus)[:48])
     assert shuffled[:48] == shuffled[48:96] != draw("corpus", corpus)[:48]

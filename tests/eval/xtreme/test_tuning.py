@@ -7,11 +7,9 @@ import tempfile
 from dataclasses import replace
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import torch
-from torch import nn
-from xtreme_data import FIRST, LAST, NUM_SUB_WORDS, UNKNOWN, find_examples, word_level
+from xtreme_data import find_examples
 
 from ecsuite.eval.models.backbones import BACKBONES, initial_embedding
 from ecsuite.eval.models.training import Callbacks, Checkpoint
@@ -19,15 +17,12 @@ from ecsuite.eval.models.vocabulary import train_subwords
 from ecsuite.eval.xtreme import transfer as module
 from ecsuite.eval.xtreme.presets import XtremeTuning
 from ecsuite.eval.xtreme.rows import IGNORED, TokenRows
-from ecsuite.eval.xtreme.scoring.task import Bitext
 from ecsuite.eval.xtreme.transfer import (
     LabelHead,
     SpanHead,
     TransferSetting,
-    embed,
     finetune,
     logits_of,
-    run_retrieval,
     run_task,
 )
 from ecsuite.jobs.job import Context, Stopped
@@ -142,57 +137,6 @@ def test_the_losses_of_heads():
     expected = -head(states)[0, 1].log_softmax(-1)[2].item()
     assert head.loss(states, mask, labels).item() == pytest.approx(expected)
     assert head.loss(states, mask, torch.full_like(labels, IGNORED)).item() == 0
-
-
-def test_logits_do_not_depend_on_the_batch(make, monkeypatch):
-    monkeypatch.setattr(module, "TEST_BATCH", 3)
-    backbone, head = make("encoder")
-    for row, logits in zip(ROWS.ids, logits_of(backbone, head, ROWS), strict=True):
-        (alone,) = logits_of(backbone, head, TokenRows(ids=[row], targets=[row], padding=0))
-        assert torch.allclose(logits, alone, atol=1e-5)
-
-
-class Spelling(nn.Module):
-    """The state of a position is its sub-word, one-hot."""
-
-    context = 6
-    embedding = nn.Embedding(1, 1)
-    is_bidirectional = True
-
-    def retrieval_states(self, ids, mask):
-        return torch.eye(NUM_SUB_WORDS)[ids]
-
-
-def counts(*ids):
-    return np.bincount(ids, minlength=NUM_SUB_WORDS) / len(ids)
-
-
-@pytest.mark.parametrize(
-    ("sentences", "pooling", "wanted"),
-    [
-        # The mean excludes padding; long sentences are cut to the context, and an empty one is unknown.
-        (("a b", "c"), "mean", [(FIRST, 0, 1, LAST), (FIRST, 2, LAST)]),
-        (("a a a a b b b", ""), "mean", [(FIRST, 0, 0, 0, 0, LAST), (FIRST, UNKNOWN, LAST)]),
-        (("a b", "c"), "first", [(FIRST,), (FIRST,)]),
-        (("a b", "c"), "last", [(LAST,), (LAST,)]),
-    ],
-)
-def test_vectors_of_sentences(sentences, pooling, wanted):
-    rules = XtremeTuning(lr=0, epochs=0, batch=2, context=99)
-    found = embed(Spelling(), word_level("abcd"), sentences, rules, pooling)
-    assert found == pytest.approx(np.array([counts(*ids) for ids in wanted]))
-
-
-def test_a_translation_is_the_nearest_neighbour():
-    """It has the same letters in another order."""
-    names = [tuple(f"{side}{row}" for row in range(3)) for side in "st"]
-    gold = frozenset({("s0", "t2"), ("s1", "t0"), ("s2", "t1")})
-    bitext = Bitext(source_ids=names[0], sources=("a b", "b c c", "d d a"), target_ids=names[1],
-                    targets=("c b c", "d a d", "b a"), gold=gold)  # fmt: skip
-    examples = SimpleNamespace(task="tatoeba", language="de", read=lambda: ("test", bitext))
-    rules = XtremeTuning(lr=0, epochs=0, batch=3, context=99)
-    found = run_retrieval(Spelling(), lambda _: word_level("abcd"), rules, examples, None)
-    assert found == {"split": "test", "metrics": {"accuracy": 100}, "predictions": [2, 0, 1]}
 
 
 SUB_WORDS = train_subwords(["enla deal rula " * 9], 280)

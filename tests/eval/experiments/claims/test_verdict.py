@@ -131,8 +131,14 @@ def test_structure_needs_accuracy_and_messages():
         assert judge(claim, runs_of(topsim=arms(1), **worse))[0] == "can't tell"
 
 
-def test_a_correlation_within_cells_ignores_what_is_between_them():
-    """Both figures rise with the size; within a size one falls with the other."""
+def test_intervals_at_a_bound_and_correlations_within_cells():
+    difference = Difference(mean=0.5, ci95=(0.0, 1.0))
+    assert [effect_answer(difference, least)[0] for least in (0.5, 1.0, 1.05)] == [
+        "can't tell", "can't tell", "does not hold",
+    ]  # fmt: skip
+    assert null_answer(difference, 1.0)[0] == "holds" and null_answer(difference, 0.9)[0] == "can't tell"
+    assert null_answer(Difference(mean=-2, ci95=(-3.0, -1.1)), 1.0)[0] == "does not hold"
+    # Both figures rise with the size; within a size one falls with the other.
     rng = np.random.default_rng(0)
     x = {("n", size): list(size + rng.normal(size=10)) for size in (10, 20, 30)}
     falling = {arm: [2 * arm[1] - (value - arm[1]) for value in values] for arm, values in x.items()}
@@ -140,15 +146,6 @@ def test_a_correlation_within_cells_ignores_what_is_between_them():
     criterion = {**EFFECT, "arm": {}, "baseline": 0, "statistic": statistic}
     verdict, judged = judge(claim_of(criterion), runs_of(posdis=x, topsim=falling))
     assert verdict == "does not hold" and judged.compared[0].difference.mean == pytest.approx(-1)
-
-
-def test_an_interval_that_ends_at_a_bound_does_not_exclude_it():
-    difference = Difference(mean=0.5, ci95=(0.0, 1.0))
-    assert [effect_answer(difference, least)[0] for least in (0.5, 1.0, 1.05)] == [
-        "can't tell", "can't tell", "does not hold",
-    ]  # fmt: skip
-    assert null_answer(difference, 1.0)[0] == "holds" and null_answer(difference, 0.9)[0] == "can't tell"
-    assert null_answer(Difference(mean=-2, ci95=(-3.0, -1.1)), 1.0)[0] == "does not hold"
 
 
 def test_how_often_the_rules_err():

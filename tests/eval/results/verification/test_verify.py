@@ -67,6 +67,11 @@ def test_a_fresh_run_agrees_to_the_last_bit(ecsuite, run):
     assert "identical     accuracy " in out and "identical     reproduced messages" in out
     assert out.endswith("finished: 21 identical, 1 not verified\n")
     assert "not verified  xferbench" in out and "which takes long; add --all to compute it" in out
+    found = ec.verify("finished", note=lambda _: None)
+    assert found.agrees and {row.verdict for row in found.rows} == {"identical", "not verified"}
+    assert list(found.to_frame()["name"])[:2] == ["config.yaml", "metadata.json"]
+    with pytest.raises(ConfigError, match="source: expected a run or a path"):
+        ec.verify(None)
 
 
 OLD, FEWER = "cbm|count:tokens|eos:strip|n:16|v:1", "cbm|count:tokens|eos:strip|n:9|v:3"
@@ -220,16 +225,13 @@ def test_a_failure_of_a_whole_run_is_no_failure_of_its_training(ecsuite, sweep):
     assert (code, err) == (1, "") and rows == [["stopped 'failed' claimed, 'epochs' here"], [], []]
 
 
-def test_a_damaged_run_of_a_sweep_does_not_hide_the_others(ecsuite, sweep):
+def test_a_damaged_or_removed_run_of_a_sweep_does_not_hide_the_others(ecsuite, sweep):
     file = sweep / "runs" / "game-2" / "scores.json"
     file.write_text(file.read_text().replace("0.25", "0.75"))
     found = json.loads(ecsuite("verify", "study", "--json")[1])
     by_name = {source["name"]: source["counts"] for source in found["sources"]}
     assert by_name["game-1"]["identical"] == 21 and by_name["game-2"]["damaged"] == 1
     assert ecsuite("verify", "study")[0] == 3
-
-
-def test_a_removed_run_of_a_sweep_does_not_hide_the_others(ecsuite, sweep):
     shutil.rmtree(sweep / "runs" / "game-2")
     code, out, err = ecsuite("verify", "study", "--json")
     assert (code, err) == (1, "")
@@ -253,26 +255,15 @@ def test_a_removed_corpus_of_a_collection_does_not_hide_the_others(ecsuite, smal
     assert second["rows"][0]["reason"] == "its corpus b.jsonl is missing"
 
 
-def test_scores_of_an_own_metric_need_its_file(ecsuite, run, tmp_path):
+def test_seeds_of_chance_levels_and_files_of_own_metrics(ecsuite, run, tmp_path):
+    assert ecsuite("score", "finished", "--metrics", "cbm", "--seed", "5")[0] == 0
+    assert verified(ecsuite, "finished")[0] == 0
     (tmp_path / "mine.py").write_text("def mine(corpus):\n    return float(len(corpus.messages))\n")
     assert ecsuite("score", "finished", "--metrics", "./mine.py:mine")[0] == 0
     code, rows = verified(ecsuite, "finished")
     assert code == 1 and rows["mine"]["reason"].endswith("--metrics ./mine.py:my_metric")
     code, rows = verified(ecsuite, "finished", "--metrics", "./mine.py:mine")
     assert code == 0 and "mine" not in rows
-
-
-def test_python_has_the_rows(run):
-    found = ec.verify("finished", note=lambda _: None)
-    assert found.agrees and {row.verdict for row in found.rows} == {"identical", "not verified"}
-    assert list(found.to_frame()["name"])[:2] == ["config.yaml", "metadata.json"]
-    with pytest.raises(ConfigError, match="source: expected a run or a path"):
-        ec.verify(None)
-
-
-def test_chance_levels_are_drawn_with_their_seed(ecsuite, run):
-    assert ecsuite("score", "finished", "--metrics", "cbm", "--seed", "5")[0] == 0
-    assert verified(ecsuite, "finished")[0] == 0
 
 
 def test_probabilities_of_first_names_come_from_the_answers_of_the_run(ecsuite, tmp_path, monkeypatch):

@@ -57,7 +57,7 @@ def test_labels_do_not_overlap(figures, draw, name):
 
 
 @pytest.mark.slow
-def test_odd_names_stay_on_their_line(figures):
+def test_places_and_odd_names(figures):
     names = ("$a_b$", "word " * 20, "two\nlines", "", "數")
     messages, concepts = (np.random.default_rng(0).integers(0, 5, (90, width)) for width in (2, 1))
     for draw in (draw_translation, draw_heatmap):
@@ -66,11 +66,7 @@ def test_odd_names_stay_on_their_line(figures):
         shown, _ = texts(figures[-1])
         for name in ("$a_b$", "word word word word word wo…", "two\\nlines", "(empty)", "?"):
             assert shown.count(name) == 2
-
-
-@pytest.mark.slow
-def test_words_without_a_pair_stand_by_their_frequency(figures):
-    """All name one concept: 3 is its word, 1 said twice, 2 four times, 4 once."""
+    # All name one concept: 3 is its word, 1 said twice, 2 four times, 4 once.
     said = [3] * 5 + [1] * 2 + [2] * 4 + [4]
     draw_translation(corpus_of([[word] for word in said], [[0]] * len(said), concept_names=("a",)))
     shown, boxes = texts(figures[0])

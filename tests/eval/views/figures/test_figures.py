@@ -42,12 +42,9 @@ def test_thirty_rows_and_none():
     assert intervals(Panel(points=[]), title="nothing").get_size_inches()[0] in WIDTHS
 
 
-def test_more_lines_than_can_be_told_apart_are_thin_and_alike(no_layout):
+def test_many_lines_and_long_names(no_layout):
     figure = curves([Curve(x=[1, 2], y=[place, 1], name=str(place)) for place in range(40)], x="x", y="y")
     assert len({line.get_color() for line in figure.axes[0].lines}) == 1 and not figure.legends
-
-
-def test_different_names_stay_different_when_cut():
     long = "channel.kind=a_rather_long_name, size="
     cut = ["channel.kind=a…_name, size=5", "channel.kind=a…name, size=20"]
     assert labels([f"{long}{size}" for size in (5, 20)]) == cut

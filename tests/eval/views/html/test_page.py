@@ -47,9 +47,8 @@ def test_differences_to_a_base_have_one_correction(study, page_of):
     assert "Differences to channel.kind=gumbel" in part
     assert "Holm&#39;s correction for 3 comparisons of topsim" in part
     # Only the settings without the base's value, each against the gumbel with its own size of vocabulary.
-    assert re.findall(r'<th scope="row">(.*?)</th>', part) == [
-        f"channel.kind=reinforce, channel.vocab_size={size}" for size in (5, 20, 80)
-    ]
+    expected = [f"channel.kind=reinforce, channel.vocab_size={size}" for size in (5, 20, 80)]
+    assert re.findall(r'<th scope="row">(.*?)</th>', part) == expected
     by_path, _ = page_of(study, base=str(study / "runs" / "reinforce-20-2"), metrics=["topsim"])
     assert "Differences to channel.kind=reinforce, channel.vocab_size=20" in by_path
     assert "for 5 comparisons" in by_path
@@ -123,7 +122,7 @@ def test_pictures_of_objects_that_do_not_fit_are_left_out(tmp_path, write_run, p
     assert corpus["picture_of_row"] == [0] and len(corpus["pictures"]) == 1
 
 
-def test_bad_paths(ecsuite, tmp_path, study):
+def test_bad_paths_and_files_without_runs(ecsuite, tmp_path, study):
     (tmp_path / "empty").mkdir()
     for arguments, said in (
         (["empty"], "empty: no run, corpus or scores"),
@@ -133,31 +132,24 @@ def test_bad_paths(ecsuite, tmp_path, study):
     ):
         code, out, err = ecsuite("report", *arguments)
         assert (code, out) == (2, "") and said in err and err.count("\n") == 1
-
-
-@pytest.mark.usefixtures("no_galleries")
-def test_the_command_says_what_it_wrote(ecsuite, tmp_path, study):
-    code, out, err = ecsuite("report", str(study), "--by", "channel.kind")
-    assert (code, err) == (0, "")
-    assert re.fullmatch(r"18 runs and the messages of 18 corpora in report.html \(0.\d MB\)\n", out)
-    assert json.loads(re.search(r'id="data">(.*?)</script>', (tmp_path / "report.html").read_text())[1])
-
-
-@pytest.mark.usefixtures("no_galleries")
-def test_what_cannot_be_shown_is_told(study, ecsuite, tmp_path):
-    shutil.copytree(study / "runs" / "gumbel-5-1", tmp_path / "run")
-    (tmp_path / "run" / "corpus.jsonl").write_text("[1, 2]\n[1,\n")
-    code, out, err = ecsuite("report", "run")
-    assert code == 0 and out.startswith("1 run and the messages of 0 corpora")
-    assert err.startswith("note: run: run/corpus.jsonl:2: expected ") and err.count("\n") == 1
-
-
-def test_a_file_of_a_study_is_no_empty_page(tmp_path):
     file, page = tmp_path / "cbm.json", tmp_path / "report.html"
     file.write_text(json.dumps({"study": {"name": "cbm_table1"}, "rows": [], "findings": []}))
     with pytest.raises(ConfigError, match="nothing to show: expected runs, sweeps, corpora or scores files"):
         ec.report(file, out=page)
     assert not page.exists()
+
+
+@pytest.mark.usefixtures("no_galleries")
+def test_what_is_written_and_what_cannot_be_shown_is_told(ecsuite, tmp_path, study):
+    code, out, err = ecsuite("report", str(study), "--by", "channel.kind")
+    assert (code, err) == (0, "")
+    assert re.fullmatch(r"18 runs and the messages of 18 corpora in report.html \(0.\d MB\)\n", out)
+    assert json.loads(re.search(r'id="data">(.*?)</script>', (tmp_path / "report.html").read_text())[1])
+    shutil.copytree(study / "runs" / "gumbel-5-1", tmp_path / "run")
+    (tmp_path / "run" / "corpus.jsonl").write_text("[1, 2]\n[1,\n")
+    code, out, err = ecsuite("report", "run")
+    assert code == 0 and out.startswith("1 run and the messages of 0 corpora")
+    assert err.startswith("note: run: run/corpus.jsonl:2: expected ") and err.count("\n") == 1
 
 
 def test_seeds_that_formed_a_protocol_are_a_column_and_in_the_methods(tmp_path, write_run, page_of):

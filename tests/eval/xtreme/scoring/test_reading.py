@@ -83,18 +83,6 @@ def test_no_sentence_is_an_error(store):
         assert str(error.value) == f"{path}: {expected}" and not has_tags(path)
 
 
-def test_labelled_files_have_priority(store, tmp_path):
-    header = "language\tgold_label\tsentence1\tsentence2\n"
-    for name, text, split in (
-        ("xnli/test-fr.tsv", "a\tb\n", None),
-        ("xnli/dev-fr.tsv", "a\tb\tneutral\n", "dev"),
-        ("xnli/XNLI-1.0/xnli.test.tsv", f"{header}fr\tneutral\tc\td\n", "test"),
-    ):
-        store(name, text)
-        assert TASKS["xnli"].scored_split(tmp_path, "fr") == split
-    assert TASKS["xnli"].read(tmp_path, "fr", "test")[0].first == "c"
-
-
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
@@ -116,7 +104,7 @@ def test_errors_in_bucc_files(store, tmp_path, texts, message):
     assert str(error.value) == f"{tmp_path}/{message}"
 
 
-def test_treebanks_are_in_the_order_of_file_names(store, tmp_path):
+def test_treebanks_and_languages_are_in_order(store, tmp_path):
     store("udpos/ud-treebanks-v2.5/UD_A/fi_tdt-ud-dev.conllu", row(1, "third", "X"))
     store("udpos/ud-treebanks-v2.5/UD_B/fi_ftb-ud-dev.conllu.xz", row(1, "first", "X"))
     store("udpos/ud-treebanks-v2.5/UD_C/fi_pud-ud-dev.conllu.gz", row(1, "second", "X"))
@@ -125,9 +113,6 @@ def test_treebanks_are_in_the_order_of_file_names(store, tmp_path):
     store("udpos/ud-treebanks-v2.5/UD_C/fi_pud-ud-test.conllu", row(1, "another split", "X"))
     words = [sentence.words[0] for sentence in TASKS["udpos"].read(tmp_path, "fi", "dev")]
     assert words == ["first", "second", "third"]
-
-
-def test_languages_are_in_the_order_of_the_task_then_others(store, tmp_path):
     for language in ("da", "af", "en", "ar", "xx"):
         store(f"panx/dev-{language}.tsv", "a\tO\n")
     assert TASKS["panx"].available(tmp_path, "dev") == ("ar", "af", "en", "da")
@@ -164,14 +149,10 @@ def test_published_sizes_of_tatoeba(data):
 
 
 @pytest.mark.slow
-def test_ids_of_tydiqa_are_unique(data):
+def test_ids_are_unique_and_a_treebank_in_both_forms_has_the_same_words(data):
     questions = TASKS["tydiqa"].read(data, "en", "train")
     assert len({question.id for question in questions}) == len(questions)
-
-
-@pytest.mark.slow
-def test_a_treebank_in_both_forms_has_the_same_words(data):
-    """Finnish dev is two treebanks; XTREME's file is version 2.5, the treebanks are later versions."""
+    # Finnish dev is two treebanks; XTREME's file is version 2.5, the treebanks are later versions.
     both = [
         TASKS["udpos"].read(data, "fi", "dev"),
         read_conllu(sorted((data / "udpos" / "conllu").glob("fi_*-ud-dev.conllu.xz")), "fi"),

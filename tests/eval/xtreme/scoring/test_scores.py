@@ -117,13 +117,14 @@ def at(*degrees):
     return np.stack((np.cos(angles), np.sin(angles)), axis=1)
 
 
-def test_the_first_of_equals_is_nearest_and_zeros_have_cosine_0():
+def test_the_nearest_is_by_angle():
+    assert nearest(at(10, 80, 40), at(0, 50, 90) * [[1], [100], [0.01]]).tolist() == [0, 2, 1]
     assert nearest(at(0), np.concatenate((at(90), at(0, 0)))).tolist() == [1]
     assert nearest(np.zeros((1, 2)), at(0, 90)).tolist() == [0]
-
-
-def test_nearest_is_by_angle_not_by_length():
-    assert nearest(at(10, 80, 40), at(0, 50, 90) * [[1], [100], [0.01]]).tolist() == [0, 2, 1]
+    with pytest.raises(ValueError, match=r"at least one sentence, got shape \(0, 2\)"):
+        nearest(at(0), np.zeros((0, 2)))
+    with pytest.raises(ValueError, match="expected equal widths, got 2 and 3"):
+        mine_pairs(at(0), np.ones((1, 3)))
 
 
 def test_margin_with_two_neighbours():
@@ -160,13 +161,6 @@ def test_blocks_change_nothing(monkeypatch):
     assert nearest(sources, targets).tolist() == near.tolist()
     for one, other in zip(mine_pairs(sources, targets), whole, strict=True):
         assert one == pytest.approx(other, abs=1e-6)
-
-
-def test_what_is_no_embedding_is_refused():
-    with pytest.raises(ValueError, match=r"at least one sentence, got shape \(0, 2\)"):
-        nearest(at(0), np.zeros((0, 2)))
-    with pytest.raises(ValueError, match="expected equal widths, got 2 and 3"):
-        mine_pairs(at(0), np.ones((1, 3)))
 
 
 PAIRS = [TextPair(first="a", second="b", label=label) for label in ("1", "0", "0", "0")]
@@ -235,7 +229,7 @@ MBERT = {
 }  # fmt: skip
 
 
-def test_the_score_of_a_task_includes_english():
+def test_averages_include_english_as_in_table_2():
     assert task_score("xquad", BY_LANGUAGE) == (60 + 130 / 3) / 2
     assert task_score("xnli", {"en": {"accuracy": 80}, "de": {"accuracy": 60}}) == 70
     assert task_score("panx", {"de": {"f1": 60, "precision": 1, "recall": 2, "accuracy": 3}}) == 60
@@ -243,14 +237,8 @@ def test_the_score_of_a_task_includes_english():
     assert group_scores({task: score for task, score in MBERT.items() if task != "mlqa"}).keys() == {
         "classification", "tagging", "retrieval",
     }  # fmt: skip
-
-
-def test_the_gap_of_questions_is_that_of_exact_match():
     assert sides("xquad", BY_LANGUAGE) == EnglishVsOthers(english=70, others=30)
     assert sides("xquad", BY_LANGUAGE).gap == 40
-
-
-def test_overall_is_the_mean_of_tasks_as_in_table_2():
     groups = group_scores(MBERT)
     assert round(groups["all_task"], 1) == 59.8  # Table 2 for mBERT; of the four groups it would be 60.3
     assert groups["retrieval"] == pytest.approx(47.7)

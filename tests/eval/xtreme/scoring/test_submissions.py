@@ -62,19 +62,6 @@ def test_all_nine(write_submission, tmp_path):
     assert data["ecsuite"]["gap"] == pytest.approx(gaps | {"bucc2018": None, "tatoeba": None})
 
 
-def test_labels_change_the_signature_and_missing_languages_are_told(write_submission, tmp_path):
-    predictions, labels = write_submission(tmp_path, ("pawsx", "udpos"))
-    first = evaluate(predictions, labels).signature
-    (labels / "pawsx" / "test-ja.tsv").write_text("1\n1\n")
-    assert evaluate(predictions, labels).signature != first
-    (predictions / "udpos" / "test-de.tsv").unlink()
-    with pytest.raises(ConfigError, match=r"predictions/udpos/test-de\.tsv: no such file"):
-        evaluate(predictions, labels)
-    found = evaluate(predictions, labels, "available")
-    assert "|languages:udpos 32/33 without de|" in found.signature
-    assert found.to_json()["udpos"]["avg_f1"] == pytest.approx(over(31, 100 / 3))
-
-
 @pytest.mark.skipif(MOCK not in os.environ, reason=f"{MOCK} does not name XTREME's mock_test_data")
 def test_the_benchmarks_own_mock_data():
     """What XTREME's `evaluate_test.py` expects."""
