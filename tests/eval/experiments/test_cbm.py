@@ -7,18 +7,7 @@ import numpy as np
 import pytest
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.experiments.cbm import (
-    COUNTS,
-    PUBLISHED,
-    CbmTables,
-    check_findings,
-    load_table,
-    make_table,
-    report,
-    rows_of,
-    topsim_published,
-)
-from ecsuite.eval.experiments.grids import CBM
+from ecsuite.eval.experiments import cbm
 from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.formats import read_corpus
@@ -35,7 +24,7 @@ def rows(change=lambda name, figures: figures, seeds=1):
     def runs(row):
         return tuple({"seed": seed, "values": change(row.name, dict(row.published))} for seed in range(seeds))
 
-    return [replace(row, runs=runs(row)) for row in rows_of(load_table("paper/cbm_table1"))]
+    return [replace(row, runs=runs(row)) for row in cbm.rows_of(cbm.load_table("paper/cbm_table1"))]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +39,7 @@ def rows(change=lambda name, figures: figures, seeds=1):
 )
 def test_the_paper_obeys_all_findings(name, measure, value, broken):
     changed = rows(lambda row, figures: figures | ({measure: value} if name in (row, None) else {}))
-    findings = check_findings(changed)
+    findings = cbm.check_findings(changed)
     assert len(findings) == 9 and [finding.claim for finding in findings if not finding.holds] == broken
 
 
@@ -59,12 +48,12 @@ def test_a_seed_that_failed_is_not_known_and_table_4_makes_table_3():
         replace(row, runs=row.runs[:1], failures={1: "diverged"}) if row.name == "shape_qt" else row
         for row in rows(seeds=2)
     ]
-    line = str(check_findings(measured)[0])
+    line = str(cbm.check_findings(measured)[0])
     assert line.startswith("holds, in 1 of 2 seeds, 1 unknown: SHAPE, l=1: QT is at least as accurate as GS")
-    for name, figures in PUBLISHED["table3"].items():
+    for name, figures in cbm.PUBLISHED["table3"].items():
         share = figures["good_edges"] / figures["total_edges"]
         assert share == pytest.approx(figures["cbm"], abs=0.0011), name
-    for name, figures in PUBLISHED["table1"].items():
+    for name, figures in cbm.PUBLISHED["table1"].items():
         shares = figures["cbm"] + figures["ambiguity"] + figures["paraphrase"]
         assert shares == pytest.approx(1, abs=0.021), name
 
@@ -76,12 +65,12 @@ def test_a_finding_that_rests_on_censored_accuracies_is_not_known():
     def found(quantized, gumbel):
         accuracies = {"shape_qt": quantized, "shape_gs": gumbel}
         changed = rows(lambda name, figures: figures | {"accuracy": accuracies.get(name, 0.5)})
-        return changed, next(each for each in check_findings(changed) if each.claim == claim)
+        return changed, next(each for each in cbm.check_findings(changed) if each.claim == claim)
 
     for quantized, gumbel, holds in ((1.0, 0.9, True), (1.0, 1.0, None), (0.9, 1.0, False), (0.0, 0.0, None)):
         changed, finding = found(quantized, gumbel)
         assert (finding.holds, finding.num_unknown) == (holds, int(holds is None))
-    table = make_table(changed, {"accuracy": "acc", "unmatched": "unm"})
+    table = cbm.make_table(changed, {"accuracy": "acc", "unmatched": "unm"})
     [first] = [row for row in table.rows if row.cells[0].text == "shape_qt" and row.cells[1].text == "here"]
     assert first.cells[2].text.startswith("≤") and not first.cells[3].text.startswith("≤")
 
@@ -89,20 +78,10 @@ def test_a_finding_that_rests_on_censored_accuracies_is_not_known():
 def test_the_paper_s_topsim_of_three_messages():
     """Levenshtein 2, 1, 3 of the pairs against cosine distances 1/2, 1/2, 1: ranks 2, 1, 3 and 1.5, 1.5, 3."""
     corpus = Corpus([[1, 2], [3, 4], [1, 2, 4]], concepts=Ragged.from_rows([[0, 1], [1, 2], [0, 3]]))
-    assert topsim_published(corpus).value == pytest.approx(np.corrcoef([2, 1, 2], [1.5, 1.5, 3])[0, 1])
+    assert cbm.topsim_published(corpus).value == pytest.approx(np.corrcoef([2, 1, 2], [1.5, 1.5, 3])[0, 1])
     phrases = np.random.default_rng(0).integers(0, 5, (60, 2)) + np.array([0, 5])
     perfect = Corpus((phrases + 1).tolist(), concepts=Ragged.from_rows(phrases.tolist()))
-    assert topsim_published(perfect).value == pytest.approx(1)
-
-
-@pytest.mark.slow
-def test_the_shipped_studies_are_named_with_or_without_their_folder():
-    tables = ("table1", "table1_full", "table2", "table3", "figure4", "rules")
-    assert set(CBM.shipped()) == {f"cbm_{table}" for table in tables}
-    for name in CBM.shipped():
-        study = load_table(name)
-        assert study.about.startswith("CBM ")
-        assert study == load_table(f"paper/{name}")
+    assert cbm.topsim_published(perfect).value == pytest.approx(1)
 
 
 MISTAKES = {
@@ -130,7 +109,7 @@ def test_mistakes_in_a_file(text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.yaml").write_text(text)
     with pytest.raises(ConfigError) as error:
-        load_table("mine.yaml")
+        cbm.load_table("mine.yaml")
     assert str(error.value).startswith(MISTAKES[text])
 
 
@@ -141,24 +120,28 @@ def equal_rows(study):
     """Rows whose figures are the same."""
 
     curves = {"step": 100, "sizes": [100], "accumulated": [0.5], "segmented": [0.5]}
-    values = {name: 0.5 for name in (*SHARES, "topsim", "topsim_published")} | {name: 1000 for name in COUNTS}
+    values = {name: 0.5 for name in (*SHARES, "topsim", "topsim_published")} | {
+        name: 1000 for name in cbm.COUNTS
+    }
     run = {
         "stopped": "epochs", "folder": "runs/cbm/game", "seconds": 30.0, "chance": {"accuracy": 0.5},
         "values": values | {"ami": None}, "signatures": {"cbm": "cbm|v:1"},
         "sensitivity": curves | {"accumulated_sd": None, "segmented_sd": None},
     }  # fmt: skip
-    return [replace(row, runs=tuple(run | {"seed": seed} for seed in study.seeds)) for row in rows_of(study)]
+    return [
+        replace(row, runs=tuple(run | {"seed": seed} for seed in study.seeds)) for row in cbm.rows_of(study)
+    ]
 
 
 def test_the_match_is_drawn_against_the_number_of_samples(tmp_path):
-    study = load_table("paper/cbm_figure4")
-    report(study, equal_rows(study)).draw(tmp_path / "figure.svg")
+    study = cbm.load_table("paper/cbm_figure4")
+    cbm.report(study, equal_rows(study)).draw(tmp_path / "figure.svg")
     assert (tmp_path / "figure.svg").read_text().startswith("<?xml")
 
 
 def measured(study, runner):
     """The rows of a table whose folder is that of the runner."""
-    return rows_of(study, CbmTables(folder=runner.folder).measure(study, runner))
+    return cbm.rows_of(study, cbm.CbmTables(folder=runner.folder).measure(study, runner))
 
 
 @pytest.mark.slow

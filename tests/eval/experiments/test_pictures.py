@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.eval.experiments import pictures
 from ecsuite.eval.experiments.pictures import curve_of
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.sources import Source
@@ -80,24 +79,6 @@ def sources(values, seeds=(1, 2)):
                records=(Score(name="accuracy", value=accuracy + seed / 10, is_measure=True),))
         for settings, accuracy in values for seed in seeds
     ]  # fmt: skip
-
-
-@pytest.mark.slow
-def test_lists_and_numbers_on_axes():
-    """As the numbers of values of an unequal world."""
-    worlds = ([4, 3], [3, 3])
-    values = [({"world.num_values": world, "size": size}, size / 10) for world in worlds for size in (1, 2)]
-    runs = sources(values)
-    _, lines = pictures.over_setting(runs, "accuracy", "size")
-    assert [line.x for line in lines] == [[1.0, 2.0]] * 2 and len({line.name for line in lines}) == 2
-    figure = pictures.score_heat_map(runs, "accuracy", ["world.num_values", "size"])
-    assert {"[4, 3]", "[3, 3]"} <= {each.get_text() for each in figure.axes[0].get_yticklabels()}
-    assert pictures.settings_side_by_side(runs, "accuracy")
-    runs = sources([({"rate": rate}, rate) for rate in (1e-4, 1e-3, 1e-2)], seeds=(1,))
-    figure, [line] = pictures.over_setting(runs, "accuracy")
-    assert figure.axes[0].get_xscale() == "log" and line.low == [None] * 3 and not figure.get_suptitle()
-    zero = sources([({"rate": rate}, rate) for rate in (0, 1e-3, 1)])
-    assert pictures.over_setting(zero, "accuracy")[0].axes[0].get_xscale() == "linear"
 
 
 def words(file):

@@ -97,7 +97,7 @@ def test_a_run_worse_than_earlier_ones_is_ended_and_no_whole_one(searched, small
     monkeypatch.setattr(search, "LEAST_RUNS", 2)
     small["set"] |= {"training.num_examples": 256, "training.evaluate_every": 2}
     over = {"optimizer.lr": [0.03, 1e-9], "channel.vocab_size": [3, 4, 5, 6]}
-    changes = {"over": over, "maximise": "accuracy", "prune": "median", "method": "random", "trials": 12}
+    changes = {"over": over, "maximise": "accuracy", "prune": "median", "method": "random", "trials": 8}
     sweep = searched(**changes)
     trials = sweep.search["trials"]
     states = [trial["state"] for trial in trials]

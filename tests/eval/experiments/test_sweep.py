@@ -119,7 +119,11 @@ def test_a_setting_and_a_measure_of_one_name_have_a_column_each(ecsuite, small, 
     pytest.importorskip("pandas")
     del small["vary"]
     small |= {"vary": {"loss": ["task", "reward"]}, "seeds": 1, "score": "topsim"}
-    small["set"] = {**small["set"], "channel.kind": "reinforce", "training": {"precision": "fp32", "num_epochs": 1}}
+    small["set"] = {
+        **small["set"],
+        "channel.kind": "reinforce",
+        "training": {"precision": "fp32", "num_epochs": 1},
+    }
     sweep = ec.sweep(small, out=tmp_path / "loss", on="here", device="cpu", progress=lambda *_: None)
     frames = [sweep.to_frame(), *(ec.results(tmp_path / "loss").to_frame(rows) for rows in ("run", "value"))]
     for frame in frames:

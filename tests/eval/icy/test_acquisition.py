@@ -6,22 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from plain_modules import PlainReceiver, PlainSender
 from torch.nn.functional import one_hot
 
 from ecsuite.agents.spec import parse_agent
 from ecsuite.eval.icy import agents
 from ecsuite.eval.icy.acquisition import LanguageDataset, TrainingRun, learn, most_runs
 from ecsuite.eval.icy.agents import (
-    AttributeClassifier,
     HashtableSender,
     make_agent,
-    make_learner,
     parameter_count,
     parse_model,
 )
-from ecsuite.eval.icy.channels import parse_channel
-from ecsuite.eval.icy.fast.senders import SupervisedBatch
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.parts import own_code
@@ -146,38 +141,6 @@ def test_hashtables_store_the_first_answer(soft_message_builder):
 def receiver(name):
     """A receiver of two attributes and messages of four symbols."""
     return make_agent(parse_model("receiver", name), "receiver", GEOMETRY, 8)
-
-
-def supervised_batch(geometry):
-    """All meanings of three values each, and their words in turn."""
-    meanings = torch.cartesian_prod(*[torch.arange(geometry.num_values)] * geometry.num_attributes)
-    words = torch.tensor([[1, 1], [1, 2], [2, 1]])  # of the three values
-    messages = words[meanings].flatten(1)  # (num_meanings, message_length)
-    num_symbols = geometry.vocab_size + 1
-    return SupervisedBatch(meanings.t()[None], messages.t()[:, None], geometry.num_values, num_symbols)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("channel", ["soft", "gumbel"])
-@pytest.mark.parametrize("role", ["sender", "receiver"])
-def test_agents_of_torchs_layers_learn_a_language(role, channel):
-    geometry = Geometry(num_attributes=2, num_values=3, word_length=2)
-    torch.manual_seed(0)
-    if role == "sender":
-        agent = PlainSender(6, geometry.vocab_size + 1)
-    else:
-        agent = AttributeClassifier(PlainReceiver(geometry.vocab_size + 1), 2, 3)
-    learner = make_learner(agent, geometry, parse_channel(channel))
-    parameters = {name: value.detach()[None].requires_grad_() for name, value in agent.named_parameters()}
-    optimizer = torch.optim.Adam(list(parameters.values()), lr=0.03)
-    examples = supervised_batch(geometry)
-    for _ in range(150):
-        loss = learner.loss(parameters, examples)
-        optimizer.zero_grad()
-        loss.backward()
-        assert all(value.grad.abs().max() > 0 for value in parameters.values())
-        optimizer.step()
-    assert examples.accuracy.item() > 0.9
 
 
 SMALL = ("--grammar", "perm", "--num-attributes", "2", "--num-values", "3", "--seeds", "1", "--target", "0.6")

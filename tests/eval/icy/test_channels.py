@@ -6,19 +6,8 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from ecsuite.eval.icy import channels
 from ecsuite.eval.icy.acquisition import TrainingRun, learn
-from ecsuite.eval.icy.channels import (
-    TEMPERATURE,
-    Noise,
-    SupervisedChannel,
-    advantages,
-    draw,
-    one_hot,
-    parse_channel,
-    score_function_loss,
-    straight_through,
-    supervised_loss,
-)
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
 
@@ -27,7 +16,7 @@ PROTOCOL = Protocol(target=0.9, hidden_size=16, lr=0.01)
 
 
 def noise_for(logits, seed=0):
-    return Noise(seed, "test").at(0).draw(logits.shape, logits.device)
+    return channels.Noise(seed, "test").at(0).draw(logits.shape, logits.device)
 
 
 @pytest.fixture
@@ -42,11 +31,11 @@ def targets():
 
 def test_straight_through_is_one_hot_with_the_gradient_of_the_softmax(logits):
     noise = noise_for(logits)
-    samples = straight_through(logits, noise)
-    torch.testing.assert_close(samples, one_hot(draw(logits, noise), samples))
+    samples = channels.straight_through(logits, noise)
+    torch.testing.assert_close(samples, channels.one_hot(channels.draw(logits, noise), samples))
     weight = torch.randn(logits.shape, generator=torch.Generator().manual_seed(3))
     (found,) = torch.autograd.grad((samples * weight).sum(), logits)
-    relaxed = ((logits + noise) / TEMPERATURE).softmax(-1)
+    relaxed = ((logits + noise) / channels.TEMPERATURE).softmax(-1)
     (expected,) = torch.autograd.grad((relaxed * weight).sum(), logits)
     torch.testing.assert_close(found, expected)
 
@@ -54,47 +43,53 @@ def test_straight_through_is_one_hot_with_the_gradient_of_the_softmax(logits):
 def test_losses_over_soft_and_gumbel(logits, targets):
     expected = cross_entropy(logits.transpose(1, 2), targets)
     for is_receiver, factor in ((False, 1), (True, 4)):
-        found = supervised_loss(SupervisedChannel(), logits, targets, None, is_receiver=is_receiver)
+        found = channels.supervised_loss(
+            channels.SupervisedChannel(), logits, targets, None, is_receiver=is_receiver
+        )
         torch.testing.assert_close(found, factor * expected)
-    noise, link = noise_for(logits), SupervisedChannel(channel="gumbel")
-    num_wrong = (draw(logits, noise) != targets).sum().item()
-    found = supervised_loss(link, logits, targets, noise, is_receiver=False)
+    noise, link = noise_for(logits), channels.SupervisedChannel(channel="gumbel")
+    num_wrong = (channels.draw(logits, noise) != targets).sum().item()
+    found = channels.supervised_loss(link, logits, targets, noise, is_receiver=False)
     assert found.item() == pytest.approx(2 * num_wrong / logits.numel())
     relaxed = ((logits + noise) / 1.2).softmax(-1)
     expected = -relaxed.gather(-1, targets[..., None]).log().mean() * targets.shape[1]
-    torch.testing.assert_close(supervised_loss(link, logits, targets, noise, is_receiver=True), expected)
-    link = parse_channel("gumbel,form=program")
-    noise, sound = noise_for(logits), SupervisedChannel(channel="gumbel")
-    expected = (logits - one_hot(targets, logits)).square().mean()
-    found = supervised_loss(link, logits, targets, noise, is_receiver=True)
+    torch.testing.assert_close(
+        channels.supervised_loss(link, logits, targets, noise, is_receiver=True), expected
+    )
+    link = channels.parse_channel("gumbel,form=program")
+    noise, sound = noise_for(logits), channels.SupervisedChannel(channel="gumbel")
+    expected = (logits - channels.one_hot(targets, logits)).square().mean()
+    found = channels.supervised_loss(link, logits, targets, noise, is_receiver=True)
     torch.testing.assert_close(found, expected)
     found, other = (
-        supervised_loss(each, logits, targets, noise, is_receiver=False) for each in (link, sound)
+        channels.supervised_loss(each, logits, targets, noise, is_receiver=False) for each in (link, sound)
     )
     assert torch.equal(found, other)
 
 
 def test_reinforce_rewards_all_parts_of_an_example_alike(logits, targets):
     noise = noise_for(logits)
-    drawn = draw(logits, noise)
+    drawn = channels.draw(logits, noise)
     reward = (drawn == targets).float().sum(1)
     advantage = (reward - reward.mean()) / reward.std()
     log_probabilities = logits.log_softmax(-1)
     chosen = log_probabilities.gather(-1, drawn[..., None])[..., 0].sum(1)
     entropy = -(log_probabilities.exp() * log_probabilities).sum()
     expected = -(advantage * chosen).sum() - 0.01 * entropy
-    found = supervised_loss(SupervisedChannel(channel="reinforce"), logits, targets, noise, is_receiver=False)
+    found = channels.supervised_loss(
+        channels.SupervisedChannel(channel="reinforce"), logits, targets, noise, is_receiver=False
+    )
     torch.testing.assert_close(found, expected)
 
 
 def test_noise_is_gumbel_rewards_with_a_small_deviation_are_not_scaled_and_the_score_function_by_hand():
-    drawn = Noise(3, "test").at(7).draw((200_000,), torch.device("cpu"))
+    drawn = channels.Noise(3, "test").at(7).draw((200_000,), torch.device("cpu"))
     assert (drawn.mean().item(), drawn.var().item()) == pytest.approx((0.5772, math.pi**2 / 6), abs=0.02)
-    torch.testing.assert_close(advantages(torch.tensor([1.0, 1.1])), torch.tensor([-0.05, 0.05]))
-    assert advantages(torch.tensor([4.0])).tolist() == [0.0]
+    torch.testing.assert_close(channels.advantages(torch.tensor([1.0, 1.1])), torch.tensor([-0.05, 0.05]))
+    assert channels.advantages(torch.tensor([4.0])).tolist() == [0.0]
     logits = torch.tensor([[[math.log(0.25), math.log(0.75)]]])
     entropy = -(0.25 * math.log(0.25) + 0.75 * math.log(0.75))
-    loss = score_function_loss(logits, torch.tensor([[1]]), torch.tensor([[2.0]]))
+    loss = channels.score_function_loss(logits, torch.tensor([[1]]), torch.tensor([[2.0]]))
     assert loss.item() == pytest.approx(-2 * math.log(0.75) - 0.01 * entropy)
 
 

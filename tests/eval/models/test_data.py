@@ -5,20 +5,8 @@ import pytest
 import torch
 from torch import nn
 
+from ecsuite.eval.models import encoder_decoder as bart
 from ecsuite.eval.models.data import IGNORED, Windows, repeat, stretches
-from ecsuite.eval.models.encoder_decoder import (
-    EMBEDDING,
-    Encoded,
-    PairBatches,
-    Specials,
-    build,
-    cross_entropy,
-    freeze,
-    infill,
-    loss_of,
-    span_lengths,
-    train_encoder_decoder,
-)
 from ecsuite.eval.models.replicas import Replicas
 from ecsuite.eval.translation.presets import NANO
 from ecsuite.runtime.ragged import Ragged
@@ -53,7 +41,7 @@ MASK, PAD = 1_000_001, 1_000_000
 
 def filled(whole, seed=0):
     """Remaining symbols, lengths, and whether each original symbol is masked."""
-    symbols, lengths = infill(whole, mask=MASK, pad=PAD, rng=np.random.default_rng(seed))
+    symbols, lengths = bart.infill(whole, mask=MASK, pad=PAD, rng=np.random.default_rng(seed))
     return symbols, lengths, np.stack([~np.isin(*rows) for rows in zip(whole, symbols, strict=True)])
 
 
@@ -74,7 +62,7 @@ def test_the_same_share_is_taken_out_of_each_block_and_the_rest_is_in_order(batc
 
 
 def test_lengths_of_spans_are_poisson_but_for_the_last():
-    lengths = span_lengths(2000, 300, np.random.default_rng(2))
+    lengths = bart.span_lengths(2000, 300, np.random.default_rng(2))
     assert (np.where(lengths >= 0, lengths, 0).sum(1) == 300).all()
     first = lengths[:, :50].ravel()  # far from the end
     assert (first.mean(), first.var()) == pytest.approx((3, 3), abs=0.06)
@@ -91,23 +79,23 @@ def test_places_are_masked_equally_often_but_near_the_edges():
     assert share[0] < 0.2
 
 
-SPECIAL = Specials.of(300)
+SPECIAL = bart.Specials.of(300)
 
 
-def encoded(count: int) -> Encoded:
+def encoded(count: int) -> bart.Encoded:
     """Pairs of 2 to 9 tokens, the first of which is the pair's number."""
     rows = [np.array([index, *[7] * (index % 8), SPECIAL.end]) for index in range(count)]
-    return Encoded(sources=rows, targets=rows)
+    return bart.Encoded(sources=rows, targets=rows)
 
 
-def pairs(count: int) -> PairBatches:
-    return PairBatches(encoded(count), 16, SPECIAL, np.random.default_rng(0))
+def pairs(count: int) -> bart.PairBatches:
+    return bart.PairBatches(encoded(count), 16, SPECIAL, np.random.default_rng(0))
 
 
 @pytest.fixture
 def model():
     torch.manual_seed(0)
-    return build(NANO.model, 300).eval()
+    return bart.build(NANO.model, 300).eval()
 
 
 def test_the_loss_is_the_cross_entropy_of_labels_after_the_start_whatever_the_batch(model):
@@ -118,18 +106,18 @@ def test_the_loss_is_the_cross_entropy_of_labels_after_the_start_whatever_the_ba
     given = {name: batch[name] for name in ("input_ids", "attention_mask")}
     logits, counts = model(**given, decoder_input_ids=before).logits, batch["labels"] != IGNORED
     expected = -logits.log_softmax(-1)[counts].gather(1, batch["labels"][counts][:, None]).mean()
-    assert loss_of(model, batch, "fp32").item() == pytest.approx(expected.item(), rel=1e-5)
-    one, many = (cross_entropy(model, encoded(20), batch, SPECIAL, "fp32") for batch in (1, 7))
+    assert bart.loss_of(model, batch, "fp32").item() == pytest.approx(expected.item(), rel=1e-5)
+    one, many = (bart.cross_entropy(model, encoded(20), batch, SPECIAL, "fp32") for batch in (1, 7))
     assert one == pytest.approx(many, rel=1e-5)
 
 
 def test_frozen_tuning_changes_the_embedding_alone(model):
-    freeze(model)
+    bart.freeze(model)
     before = {name: each.detach().clone() for name, each in model.named_parameters()}
     options = {"lr": 1e-2, "warmup": 0.0, "weight_decay": 0.01, "precision": "fp32"}
-    train_encoder_decoder(model, pairs(40), 300, **options)
+    bart.train_encoder_decoder(model, pairs(40), 300, **options)
     changed = [name for name, each in model.named_parameters() if not torch.equal(each, before[name])]
-    assert changed == [EMBEDDING]
+    assert changed == [bart.EMBEDDING]
 
 
 CPU = torch.device("cpu")

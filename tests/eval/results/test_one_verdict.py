@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import ecsuite as ec
+from ecsuite.eval.results import equal_sizes
 
 LENGTHS = {"a": 1, "b": 2}
 CAP = 60.0
@@ -117,7 +118,8 @@ def compared(data):
 
 
 @pytest.mark.parametrize("make", [small, sizes, societies, with_failures, corpora])
-def test_all_commands_give_one_verdict(tmp_path, ecsuite, make):
+def test_all_commands_give_one_verdict(tmp_path, ecsuite, monkeypatch, make):
+    monkeypatch.setattr(equal_sizes, "NUM_DRAWS", 5)
     folder = make(tmp_path / "study") if (tmp_path / "study").mkdir() is None else None
     paths = sorted(map(str, folder.iterdir())) if make is corpora else [str(folder)]
     data = json.loads(ecsuite("compare", *paths, "--json")[1])

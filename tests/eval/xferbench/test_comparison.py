@@ -5,12 +5,11 @@ import functools
 import numpy as np
 import pytest
 from compared_sources import FULL, MINI, paper_results, source
-from figure_texts import assert_readable, texts
 from rich.console import Console
 
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.xferbench import comparison_report
-from ecsuite.eval.xferbench.comparison import NO_PRETRAIN, PUBLISHED_SCORES, RUN_DEVIATION, compare
+from ecsuite.eval.xferbench.comparison import NO_PRETRAIN, RUN_DEVIATION, compare
 from ecsuite.runtime.errors import ConfigError
 
 LONG = "much longer name than a column has room for"
@@ -102,39 +101,6 @@ def test_the_paper_compares_as_it_says():
     assert all(low < bounds[name][0] for name in ("French", "Spanish", "Russian", "Hindi"))  # two clusters
     title = "Human sources (rows) and targets (columns) by script"
     assert title in printed(*comparison_report.tables(paper()))
-
-
-def of_level(name, level, signature=FULL):
-    rows = [[level + place + 0.01 * seed * place for place in range(10)] for seed in range(2)]
-    return source(name, *rows, targets=XFERBENCH_TARGETS, signature=signature)
-
-
-@pytest.fixture
-def figure(monkeypatch):
-    """Draws a comparison, and returns its figure instead of writing a file."""
-
-    def figure(comparison):
-        kept = []
-        monkeypatch.setattr(comparison_report, "save", lambda figure, *paths: kept.append(figure))
-        comparison_report.draw_comparison(comparison)
-        return kept[0]
-
-    return figure
-
-
-@pytest.mark.slow
-def test_rows_of_the_figure(figure):
-    drawn = figure(compare([of_level("words", 2.0), of_level("nothing", 2.1)]))
-    assert_readable(drawn)
-    shown, _ = texts(drawn)
-    assert {"random (published)", "no pretrain (published)", "words", "baseline", "scored here"} <= set(shown)
-    assert len([name for name in shown if name.endswith("(published)")]) == len(PUBLISHED_SCORES)
-    drawn = figure(paper())
-    assert_readable(drawn)
-    names = [label.get_text() for label in drawn.axes[0].get_yticklabels()]
-    ours = [name for name in names if "published" not in name]
-    assert (ours[0], ours[-1], len(ours)) == ("Chinese", "Random", 17)
-    assert drawn.axes[0].get_ylim()[0] > drawn.axes[0].get_ylim()[1]
 
 
 @pytest.mark.slow

@@ -150,16 +150,6 @@ def test_changed_data_run_the_jobs_that_read_them(kept, ask, tmp_path, file, old
     assert missing(kept, ask()) == computed and (ask().signature != before) == any(computed)
 
 
-@pytest.mark.slow
-def test_with_a_vocabulary_per_language_only_the_changed_language_is_trained(ask, tmp_path):
-    folder, names = tmp_path / "kept", ("pretrain", "train_on_text")
-    jobs = everything(plan(ask(protocol="monotrans")).values())
-    Runner(folder=folder).run([job for job in jobs if stage(job) in names])
-    assert missing(folder, ask(protocol="monotrans")) == (0, 0, 4, 0)
-    rewrite(tmp_path / "data/udpos/dev-de.tsv", "dela", "delo")
-    assert missing(folder, ask(protocol="monotrans")) == (0, 4, 4, 0)
-
-
 def test_without_training_on_text_the_vocabulary_depends_on_the_texts(ask, tmp_path):
     texts = tmp_path / "texts"
     texts.mkdir()

@@ -100,13 +100,3 @@ def test_all_tasks_and_unknown_languages_are_drawn(make_result, tmp_path, drawn)
     axes, *_ = drawn(make_result(drawn_level, languages=("en", "xx"))).axes
     assert {label.get_text() for label in axes.get_yticklabels()} == {"English, Latin", "xx"}
     assert "unknown" in [text.get_text() for text in axes.texts]
-
-
-@pytest.mark.slow
-def test_the_same_result_gives_the_same_file(make_result, tmp_path, drawn):
-    for name in ("a", "b"):
-        draw(make_result(drawn_level, tasks=("udpos",)), tmp_path / f"{name}.svg", tmp_path / f"{name}.png")
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    (legend,) = drawn(make_result(drawn_level, baselines={})).legends
-    assert "baseline" not in [text.get_text() for text in legend.texts]
