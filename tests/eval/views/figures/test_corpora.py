@@ -69,7 +69,7 @@ def test_places_and_odd_names(figures):
     # All name one concept: 3 is its word, 1 said twice, 2 four times, 4 once.
     said = [3] * 5 + [1] * 2 + [2] * 4 + [4]
     draw_translation(corpus_of([[word] for word in said], [[0]] * len(said), concept_names=("a",)))
-    shown, boxes = texts(figures[0])
+    shown, boxes = texts(figures[-1])
     middle = dict(zip(shown, boxes[:, [1, 3]].mean(axis=1), strict=True))
     assert sorted("1234", key=lambda word: -middle[word]) == ["3", "2", "1", "4"]
 
