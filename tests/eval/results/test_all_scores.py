@@ -90,7 +90,6 @@ def test_corpora_that_mini_reads_unequally_often_are_not_ranked():
 
 
 def test_a_run_without_scores_has_the_name_that_it_has_with_scores(ecsuite, tmp_path):
-    """The first time, two runs of one game were called `name=game` and `game`."""
     for folder in (run(tmp_path / "a", 1, 0.2), run(tmp_path / "b", 1, 0.9, "soft")):
         config = (folder / "config.yaml").read_text()
         metadata = {"config": json.loads(config)}
@@ -161,7 +160,6 @@ def folders(tmp_path_factory):
 
 @pytest.mark.slow
 def test_one_grammar_in_two_sizes_is_inside_the_noise(folders):
-    """It was better by size alone in four of these scores."""
     found = Results.read([folders["small"], folders["large"]]).compare(SIZED)
     for score in found.scores:
         [difference] = score.differences

@@ -106,7 +106,6 @@ def test_many_pairs_are_corrected():
     assert sum(each.p_value is not None for each in found) == 3
     assert among.p_value == alone.p_value == alone.p_holm
     assert among.p_holm == pytest.approx(min(1, 2 * among.p_value))
-    # Without a correction it was about half of the comparisons.
     rng = np.random.default_rng(0)
     found = [differences(*(topsim(name, rng.normal(size=5)) for name in "abcdefgh")) for _ in range(20)]
     assert sum(any(each.conclusion != "not significant" for each in pairs) for pairs in found) <= 2

@@ -133,10 +133,8 @@ def test_which_sources_are_one(tmp_path):
     more = [scored(tmp_path / f"{at}.json", f"x/{at}.csv", score(value=at / 9)) for at in range(5)]
     assert len(read_table([*files, *more]).sources) == 6
     files = [scored(tmp_path / f"{at}.json", f"{at}/x/data.jsonl", score(value=0.1)) for at in "ab"]
-    assert [source.name for source in Results.read(files).with_distinct_names()] == [
-        "a/x/data.jsonl",
-        "b/x/data.jsonl",
-    ]
+    names = [source.name for source in Results.read(files).with_distinct_names()]
+    assert names == ["a/x/data.jsonl", "b/x/data.jsonl"]
     # Files of equal content have one run in a sweep, whatever they are called.
     both = Results(
         made_run("g-1", {"world.objects": f"{name}.csv", "a": 1}, 1, {"accuracy": 0.5}, {}) for name in "xy"

@@ -97,7 +97,7 @@ def test_one_target_has_no_interval_but_may_exceed_seed_noise():
 
 @pytest.mark.slow
 def test_the_correction_holds_the_share_of_wrong_conclusions(monkeypatch):
-    """Before it, half of the comparisons of eight equal sources had at least one better or worse pair."""
+    """Without it, half of the comparisons of eight equal sources have at least one better or worse pair."""
     monkeypatch.setattr(bootstrap, "NUM_RESAMPLES", 199)
     rng = np.random.default_rng(1)
     single = corrected_any = 0

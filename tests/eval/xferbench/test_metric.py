@@ -91,7 +91,6 @@ def test_the_signature_has_the_passes_over_the_shortest_corpus(study_of, sizes, 
 
 def test_where_all_seeds_diverge_the_other_metrics_are_shown(corpus, monkeypatch):
     assert jobs_of(Corpus([[], []]), Options()) == []
-    # One metric that could not be computed ended the command.
     monkeypatch.setitem(PRESETS, "mini", replace(NANO, name="mini", lr=1e30))
     *others, score = score_corpus(corpus, ["elcc", "xferbench"], Options()).scores
     assert all(each.value is not None for each in others) and score.value is None
