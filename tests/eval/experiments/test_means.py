@@ -1,7 +1,9 @@
 """Tables over settings: means and intervals by hand, all forms, and records of sweeps and of run folders."""
 
+import numpy as np
 import pytest
 from compared_sources import run
+from scipy import stats
 
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.views.comparison import means_table, noise_notes
@@ -34,41 +36,111 @@ def protocols(*accuracies, chance=0.25, rounds=100, **more):
     ]  # fmt: skip
 
 
-def test_a_protocol_is_not_known_of_runs_that_are_not_whole_or_have_no_chance_level():
-    stopped, failed = (
-        protocols(0.9, **more) for more in ({"stopped": "minutes"}, {"failure": "the loss is inf"})
-    )
-    assert [each.has_protocol for each in (*stopped, *failed, *protocols(0.9, chance=None))] == [None] * 3
-    assert "protocol" not in str(means_table(Results(RECORDS).means()))
-    assert "formed" not in Results(RECORDS).means().to_json()["rows"][0]
-    naming = run(
-        "n", {"evaluation.num_valid": 9}, 1, {"accuracy": 1.0}, {}, training={"chance": {"accuracy": 0.1}}
-    )
-    assert naming.has_protocol is None
-
-
-def test_unknown_names_are_told():
+def test_means_have_students_intervals():
+    """12.706 is the 97.5 % point of Student's t with one degree of freedom; the standard error is 0.1."""
+    table = Results(RECORDS).means()
+    assert table.keys == ("channel.kind", "channel.vocab_size") and table.figures == ("accuracy", "topsim")
+    cell = table.rows[0].cells[1]
+    assert cell.mean == pytest.approx(0.2) and cell.half_width == pytest.approx(1.2706, abs=1e-4)
+    assert table.rows[1].cells[1].half_width is None is table.rows[2].cells[1].mean
+    assert (table.rows[2].num_runs, table.rows[2].num_failed) == (1, 1)
+    [row, _] = Results(RECORDS).means(by=["channel.kind"], figures=["topsim"]).rows
+    assert row.cells[0].mean == pytest.approx((0.2 + 0.5) / 2) and row.cells[0].num_values == 3
     with pytest.raises(ConfigError, match=r"unknown setting 'channel.kid'; did you mean 'channel.kind'\?"):
         Results(RECORDS).means(by=["channel.kid"])
     with pytest.raises(ConfigError, match=r"unknown figure 'topsym'; did you mean 'topsim'\?"):
         Results(RECORDS).means(figures=["topsym"])
 
 
+def test_seeds_that_formed_a_protocol_are_counted():
+    """Of 100 rounds with chance .25, the exact interval of .34 begins at .2482, that of .35 at .2573."""
+    found = [each.has_protocol for each in protocols(0.25, 0.34, 0.35, 1.0, 0.0)]
+    assert found == [False, False, True, True, False]
+    means = Results(protocols(0.25, 0.26, 0.9, 0.95, 0.99)).means()
+    [row] = means.to_json()["rows"]
+    interval = pytest.approx([0.1466, 0.9473], abs=1e-4)
+    assert row["formed"] == {"number": 3, "of": 5, "share": 0.6, "ci95": interval}
+    assert "3 of 5 [15%, 95%]" in str(means_table(means))
+    guesses = np.random.default_rng(0).binomial(200, 0.25, 2000) / 200
+    assert 0.005 < np.mean([each.has_protocol for each in protocols(*guesses, rounds=200)]) <= 0.025 + 0.01
+    stopped, failed = (
+        protocols(0.9, **more) for more in ({"stopped": "minutes"}, {"failure": "the loss is inf"})
+    )
+    assert [each.has_protocol for each in (*stopped, *failed, *protocols(0.9, chance=None))] == [None] * 3
+    assert "protocol" not in str(means_table(Results(RECORDS).means()))
+    assert "formed" not in Results(RECORDS).means().to_json()["rows"][0]
+
+
+NEAR, FAR = [0.8, 0.82, 0.81], [0.1, 0.12, 0.11]
+
+
+@pytest.mark.parametrize(
+    ("rows", "score", "marked"),
+    [
+        (
+            [NEAR, [0.79, 0.84, 0.8], FAR, [0.5]],
+            "topsim",
+            [True, True, False, False],
+        ),  # no test tells them apart
+        ([NEAR, FAR, [0.11, 0.11]], "loss", [False, True, True]),
+        ([NEAR, FAR], "num_symbols", [False, False]),
+        ([NEAR, [None] * 3], "topsim", [False, False]),
+        ([[0.9], [0.1]], "topsim", [False, False]),  # single runs are never marked
+        ([[0.85], [0.8, 0.9, 0.7, 0.84], FAR], "topsim", [False, True, False]),
+        ([[1.0] * 5, [1.0, 1.0, 0.98, 1.0, 0.99], [0.2, 0.21, 0.19]], "topsim", [True, True, False]),
+        ([[0.1] * 3, [0.3] * 3], "topsim", [False, False]),  # no spread, from which no noise is known
+    ],
+)
+def test_the_best_rows_are_marked(rows, score, marked):
+    records = [run(f"{name}{seed}", {"row": name}, seed, {}, {score: value})
+               for name, values in enumerate(rows) for seed, value in enumerate(values)]  # fmt: skip
+    assert [row.cells[0].is_best for row in Results(records).means(figures=[score]).rows] == marked
+
+
+def test_main_effects_are_over_the_other_settings_and_seeds():
+    rng = np.random.default_rng(0)
+    runs = [
+        run(f"{length}{size}{seed}", {"max_len": length, "size": size}, seed, {},
+            {"topsim": 0.1 * length + 0.3 * size + rng.normal(scale=0.08)})
+        for length in (1, 2) for size in range(4) for seed in range(3)
+    ]  # fmt: skip
+    [effect] = Results(runs).compare(["topsim"], by=["max_len"]).differences
+    cells = np.array([each.scores["topsim"] for each in runs]).reshape(2, 4, 3)
+    errors = cells.var(2, ddof=1) / 3
+    error, freedom = np.sqrt(errors.sum() / 16), errors.sum() ** 2 / (errors**2 / 2).sum()
+    mean = cells[1].mean() - cells[0].mean()
+    assert (effect.source, effect.mean) == ("max_len=2", pytest.approx(mean)) and effect.is_clear
+    assert effect.p_value == pytest.approx(2 * stats.t.sf(mean / error, freedom))
+    table = Results(runs).means(by=["max_len"])
+    assert [row.cells[0].mean for row in table.rows] == pytest.approx(cells.mean((1, 2)))
+    assert [row.cells[0].is_best for row in table.rows] == [False, True]
+    missing = [each for each in runs if each.name != "200"]  # each combination weighs the same
+    [effect] = Results(missing).compare(["topsim"], by=["max_len"]).differences
+    by_size = [cells[1, size, (size == 0) :].mean() - cells[0, size].mean() for size in range(4)]
+    assert effect.mean == pytest.approx(np.mean(by_size))
+
+
+def test_only_combinations_that_all_have_are_compared():
+    cells = {(1, 10): 0.9, (1, 20): 0.3, (2, 20): 0.5}
+    runs = [
+        run(f"{length}{size}{seed}", {"max_len": length, "size": size}, seed, {}, {"topsim": value + seed / 100})
+        for (length, size), value in cells.items() for seed in (1, 2, 3)
+    ]  # fmt: skip
+    [score] = Results(runs).compare(["topsim"], by=["max_len"]).scores
+    assert score.difference("max_len=2", "max_len=1").mean == pytest.approx(0.2)
+    assert [row.cells[0].is_best for row in Results(runs).means(by=["max_len"]).rows] == [False, True]
+
+
 @pytest.mark.parametrize(
     ("noise", "expected"),
     [
-        (({"channel.noise.kind": "deletion", "evaluation.noise": False},), "without the noise"),
-        (({"channel.noise.kind": "deletion", "evaluation.noise": True},), "with the noise"),
-        (
-            (
-                {"channel.noise.kind": "deletion", "evaluation.noise": True},
-                {"channel.noise": "erasure", "evaluation.noise": False},
-            ),
-            "some runs with the noise",
-        ),
-        (({"channel.noise": None},), None),
+        ([{"channel.noise.kind": "deletion", "evaluation.noise": False}], "without the noise"),
+        ([{"channel.noise.kind": "deletion", "evaluation.noise": True}], "with the noise"),
+        ([{"channel.noise.kind": "deletion", "evaluation.noise": True},
+          {"channel.noise": "erasure", "evaluation.noise": False}], "some runs with the noise"),
+        ([{"channel.noise": None}], None),
     ],
-)
+)  # fmt: skip
 def test_a_table_says_with_what_noise_its_figures_are(noise, expected):
     sources = [run("a", settings, 1, {"accuracy": 0.5}, {"topsim": 0.1}) for settings in noise]
     lines = noise_notes(sources, ["accuracy", "topsim"])

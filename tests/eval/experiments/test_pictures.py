@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.eval.experiments import pictures
 from ecsuite.eval.experiments.pictures import curve_of
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.sources import Source
@@ -17,6 +16,16 @@ from ecsuite.tables.cells import OF_MARKS
 pytest.importorskip("matplotlib")
 
 
+def write_run(folder, config, accuracies, accuracy):
+    """A run folder with accuracies from step to step, and the last one."""
+    folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text(f"name: a\n{config}")
+    lines = [{"step": step, "valid": {"accuracy": value}} for step, value in enumerate(accuracies, 1)]
+    (folder / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "metadata.json").write_text(json.dumps({"training": {"accuracy": accuracy}}))
+    return folder
+
+
 @pytest.fixture
 def study(tmp_path):
     """Eight run folders: two channels, two sizes of vocabulary, two seeds."""
@@ -24,16 +33,10 @@ def study(tmp_path):
         for size in (5, 20):
             for seed in (1, 2):
                 run = tmp_path / "study" / f"{kind}-{size}-{seed}"
-                run.mkdir(parents=True)
-                (run / "config.yaml").write_text(
-                    f"name: a\nchannel: {{kind: {kind}, vocab_size: {size}}}\ntraining: {{seed: {seed}}}\n"
+                config = f"channel: {{kind: {kind}, vocab_size: {size}}}\ntraining: {{seed: {seed}}}\n"
+                write_run(
+                    run, config, [(seed + step) / 10 for step in range(1, 3 + seed)], size / 100 + seed / 10
                 )
-                lines = [
-                    {"step": step, "valid": {"accuracy": (seed + step) / 10}} for step in range(1, 3 + seed)
-                ]
-                (run / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-                metadata = {"training": {"accuracy": size / 100 + seed / 10}}
-                (run / "metadata.json").write_text(json.dumps(metadata))
     return tmp_path / "study"
 
 
@@ -47,11 +50,8 @@ def test_a_curve_is_the_mean_with_the_range_of_its_seeds_until_the_first_one_end
 
 def test_all_kinds_of_figures(ecsuite, study, tmp_path, no_layout):
     code, out, err = ecsuite("compare", "table", study, "--plot", "curves.svg")
-    assert (code, err, out.splitlines()[-1]) == (
-        0,
-        "",
-        "accuracy of 8 runs, 4 lines with bands over seeds, in curves.svg",
-    )
+    told = "accuracy of 8 runs, 4 lines with bands over seeds, in curves.svg"
+    assert (code, err, out.splitlines()[-1]) == (0, "", told)
     text = words(tmp_path / "curves.svg")
     assert {"channel", "vocabulary size: 5", "vocabulary size: 20", "gumbel", "accuracy"} <= text
     assert ecsuite("compare", "table", study, "--kind", "heat", "--plot", "heat.svg")[0] == 0
@@ -75,40 +75,10 @@ def test_labels_are_words_or_the_user_s(ecsuite, study, tmp_path, no_layout):
 def sources(values, seeds=(1, 2)):
     """Runs of settings with an accuracy that the first setting gives."""
     return [
-        Source(
-            name=f"{settings} {seed}",
-            file=Path("config.yaml"),
-            is_run=True,
-            settings=settings,
-            seed=seed,
-            records=(Score(name="accuracy", value=accuracy + seed / 10, is_measure=True),),
-        )
-        for settings, accuracy in values
-        for seed in seeds
-    ]
-
-
-@pytest.mark.slow
-def test_settings_that_are_lists_are_told_apart():
-    """As the numbers of values of an unequal world."""
-    worlds = ([4, 3], [3, 3])
-    runs = sources(
-        [({"world.num_values": world, "size": size}, size / 10) for world in worlds for size in (1, 2)]
-    )
-    _, lines = pictures.over_setting(runs, "accuracy", "size")
-    assert [line.x for line in lines] == [[1.0, 2.0]] * 2 and len({line.name for line in lines}) == 2
-    figure = pictures.score_heat_map(runs, "accuracy", ["world.num_values", "size"])
-    assert {"[4, 3]", "[3, 3]"} <= {each.get_text() for each in figure.axes[0].get_yticklabels()}
-    assert pictures.settings_side_by_side(runs, "accuracy")
-
-
-@pytest.mark.slow
-def test_an_axis_of_numbers_that_span_much_is_logarithmic():
-    runs = sources([({"rate": rate}, rate) for rate in (1e-4, 1e-3, 1e-2)], seeds=(1,))
-    figure, [line] = pictures.over_setting(runs, "accuracy")
-    assert figure.axes[0].get_xscale() == "log" and line.low == [None] * 3 and not figure.get_suptitle()
-    zero = sources([({"rate": rate}, rate) for rate in (0, 1e-3, 1)])
-    assert pictures.over_setting(zero, "accuracy")[0].axes[0].get_xscale() == "linear"
+        Source(name=f"{settings} {seed}", file=Path("config.yaml"), is_run=True, settings=settings, seed=seed,
+               records=(Score(name="accuracy", value=accuracy + seed / 10, is_measure=True),))
+        for settings, accuracy in values for seed in seeds
+    ]  # fmt: skip
 
 
 def test_intervals_of_an_accuracy_stay_within_0_and_1():
@@ -138,23 +108,12 @@ def test_what_cannot_be_drawn_is_refused_in_a_line(ecsuite, study, tmp_path, no_
     assert not (tmp_path / "curves.svg").exists()
 
 
-@pytest.fixture
-def finished(tmp_path):
-    """Two run folders whose accuracy is 1 in the end, of 40 evaluations."""
-    folders = []
-    for seed in (1, 2):
-        run = tmp_path / f"run-{seed}"
-        run.mkdir()
-        (run / "config.yaml").write_text("name: a\n")
-        values = [min(1.0, seed / 10 + step / 20) for step in range(40)]
-        lines = [{"step": step, "valid": {"accuracy": value}} for step, value in enumerate(values)]
-        (run / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        (run / "metadata.json").write_text(json.dumps({"training": {"accuracy": 1.0}}))
-        folders.append(run)
-    return folders
-
-
-def test_curves_have_the_marks_of_bounds(finished, tmp_path):
+def test_curves_have_the_marks_of_bounds(tmp_path):
+    """Two runs whose accuracy is 1 in the end, of 40 evaluations."""
+    finished = [
+        write_run(tmp_path / f"run-{seed}", "", [min(1.0, seed / 10 + step / 20) for step in range(40)], 1.0)
+        for seed in (1, 2)
+    ]
     curve = curve_of(finished, "accuracy")
     first = next(place for place, high in enumerate(curve.high) if high == 1)
     assert curve.bounds == [None] * first + ["lower"] * (40 - first)  # a mean is one as soon as a seed is

@@ -1,7 +1,12 @@
 """Searches: what is asked depends on results alone, what is known is not computed again, and bad runs end early."""
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +15,7 @@ import yaml
 import ecsuite as ec
 from ecsuite.eval.experiments import jobs, search
 from ecsuite.eval.experiments.grids import Range
-from ecsuite.eval.experiments.search import MedianPruning, Rule, search_lines
+from ecsuite.eval.experiments.search import MedianPruning, Rule, medians, search_lines
 from ecsuite.eval.experiments.study import load_study
 from ecsuite.eval.experiments.sweep import Sweeps
 from ecsuite.eval.results.results import Results
@@ -77,16 +82,13 @@ def test_the_plan_of_a_search_has_what_is_known_of_it(ecsuite, small):
         "maximise": "accuracy",
         "at_once": 2,
     }
-    Path("study.yaml").write_text(yaml.safe_dump({**small, "search": search, "seeds": 1, "score": []}))
+    small |= {"search": search, "seeds": 1, "score": []}
+    Path("study.yaml").write_text(yaml.safe_dump(small))
     code, out, err = ecsuite("sweep", "study.yaml", "--plan", "--on", "here")
-    assert (
-        (code, err) == (0, "") and "2 jobs: 0 found in" in out and "by a short measurement of training" in out
-    )
-    assert "the jobs of 2 of 3 trials" in out
+    told = ("2 jobs: 0 found in", "by a short measurement of training", "the jobs of 2 of 3 trials")
+    assert (code, err) == (0, "") and all(text in out for text in told)
     assert ecsuite("sweep", "study.yaml", "--on", "here")[0] == 0
-    Path("study.yaml").write_text(
-        yaml.safe_dump({**small, "search": {**search, "trials": 5}, "seeds": 1, "score": []})
-    )
+    Path("study.yaml").write_text(yaml.safe_dump({**small, "search": {**search, "trials": 5}}))
     out = ecsuite("sweep", "study.yaml", "--plan", "--on", "local:2")[1]
     assert "3 found in" in out and "with 2 places, by the time of the stored jobs" in out
 
@@ -95,7 +97,7 @@ def test_a_run_worse_than_earlier_ones_is_ended_and_no_whole_one(searched, small
     monkeypatch.setattr(search, "LEAST_RUNS", 2)
     small["set"] |= {"training.num_examples": 256, "training.evaluate_every": 2}
     over = {"optimizer.lr": [0.03, 1e-9], "channel.vocab_size": [3, 4, 5, 6]}
-    changes = {"over": over, "maximise": "accuracy", "prune": "median", "method": "random", "trials": 12}
+    changes = {"over": over, "maximise": "accuracy", "prune": "median", "method": "random", "trials": 8}
     sweep = searched(**changes)
     trials = sweep.search["trials"]
     states = [trial["state"] for trial in trials]
@@ -114,7 +116,15 @@ def test_a_run_worse_than_earlier_ones_is_ended_and_no_whole_one(searched, small
     assert settings(whole)[:2] == settings(sweep)[:2]
 
 
-def test_figures_of_an_earlier_attempt_count(tmp_path):
+def test_medians_are_of_steps_that_enough_runs_have(tmp_path):
+    def log(*values):
+        lines = [{"step": 10 * step, "valid": {"loss": value}} for step, value in enumerate(values, 1)]
+        return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+    logs = [log(4, 3, 2, 1, 1), log(5, 5, 5, 5), log(4, 4, 4, 4), log(9, 9, 9, 9), log(1, 2)[:-4]]
+    assert medians(logs, "valid.loss") == [(20, 4.5), (30, 4.5), (40, 4.5)]
+    rule = Rule(figure="valid.loss", is_maximised=False, limits=[(20, 4.5)])
+    assert rule.is_worse(5, 20) and not rule.is_worse(4, 20) and not rule.is_worse(99, 30)
     entry = {"step": 2, "train": {}, "valid": {"accuracy": 0.9}}
     (tmp_path / "log.jsonl").write_text(json.dumps(entry) + "\n" + '{"step": 4')
     pruned = MedianPruning(Rule(figure="valid.accuracy", is_maximised=True, limits=[(4, 0.5)]))
@@ -166,12 +176,9 @@ def test_a_search_is_instead_of_a_grid(small, tmp_path):
     with pytest.raises(ConfigError, match="sweep: vary: not allowed together with search"):
         load_study({**small, "search": search}, device="cpu")
     file = tmp_path / "mine.yaml"
-    file.write_text(
-        "base: disc_tiny\nsearch:\n  trials: 3\n  maximise: loss\n  over: {optimizer.lr: [1, 0, log]}\n"
-    )
-    with pytest.raises(
-        ConfigError, match=re.escape("mine.yaml:5: search.over: optimizer.lr: expected a range")
-    ):
+    search = "search:\n  trials: 3\n  maximise: loss\n  over: {optimizer.lr: [1, 0, log]}\n"
+    file.write_text(f"base: disc_tiny\n{search}")
+    with pytest.raises(ConfigError, match=r"mine\.yaml:5: search\.over: optimizer\.lr: expected a range"):
         ec.sweep(file, out=tmp_path / "x")
     assert not (tmp_path / "x").exists()
 
@@ -187,11 +194,50 @@ def test_ranges_are_drawn_within_their_bounds_and_the_first_draws_stay(small):
     sizes = {each.settings["sender.hidden_size"] for each in drawn[1]}
     rates = [each.settings["optimizer.lr"] for each in drawn[1]]
     assert sizes == {4, 5, 6} and 1e-4 <= min(rates) < 1e-3 < max(rates) <= 1e-2
-    assert float(f"{rates[0]:.6g}") == rates[0] and Range(low=1, high=9, is_int=True, is_log=True).ends() == [
-        1,
-        9,
-    ]
-    with pytest.raises(
-        ConfigError, match=r"sweep: vary: optimizer.lr: a range needs the number of draws.*random: 20"
-    ):
+    assert float(f"{rates[0]:.6g}") == rates[0]
+    assert Range(low=1, high=9, is_int=True, is_log=True).ends() == [1, 9]
+    message = r"sweep: vary: optimizer.lr: a range needs the number of draws.*random: 20"
+    with pytest.raises(ConfigError, match=message):
         load_study(small, device="cpu")
+
+
+STUDY = """
+base: disc_tiny
+seeds: 2
+set: {training.num_examples: 512, training.num_epochs: 2, evaluation.num_valid: 64}
+search:
+  trials: 8
+  maximise: topsim
+  at_once: 2
+  over: {optimizer.lr: [1e-4, 1e-1, log], channel.vocab_size: [3, 20, int]}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("place", ["here", "local:2"])
+def test_a_killed_search_goes_on_with_the_same_trials_and_computes_no_job_twice(tmp_path, place):
+    pytest.importorskip("optuna")
+    (tmp_path / "study.yaml").write_text(STUDY)
+
+    def start(folder):
+        command = [sys.executable, "-m", "ecsuite.cli", "sweep", "study.yaml", "--on", place, "--out", folder]
+        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        return subprocess.Popen(command, cwd=tmp_path, **silent, start_new_session=True)
+
+    assert start("whole").wait() == 0
+    kept = tmp_path / "killed" / "jobs" / "results"
+    for number in (1, 6, 12):
+        process = start("killed")
+        while process.poll() is None and len(list(kept.glob("*.json"))) < number:
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    before = {file.name: file.stat().st_mtime_ns for file in kept.glob("*.json")}
+    assert len(before) >= 12
+    assert start("killed").wait() == 0
+    assert {name: (kept / name).stat().st_mtime_ns for name in before} == before
+    files = [tmp_path / name / "sweep.json" for name in ("whole", "killed")]
+    whole, killed = (json.loads(file.read_bytes()) for file in files)
+    assert killed["search"] == whole["search"] and len(whole["search"]["trials"]) == 8
+    assert [run["scores"] for run in killed["runs"]] == [run["scores"] for run in whole["runs"]]

@@ -1,10 +1,10 @@
-"""The paper's figures: those of acquisition as Tables 12 to 15 print them, and which are shown beside a model."""
+"""The paper's figures as its tables print them, which are shown beside a model, and its numbers of parameters."""
 
 from decimal import Decimal
 
 import pytest
 
-from ecsuite.eval.icy.agents import parse_model
+from ecsuite.eval.icy.agents import parse_model, published_parameters
 from ecsuite.eval.icy.end_to_end import published_pair
 from ecsuite.eval.icy.protocol import (
     ACQUISITION,
@@ -15,6 +15,7 @@ from ecsuite.eval.icy.protocol import (
     published_ratios,
 )
 from ecsuite.eval.icy.single_agents import published_accuracies
+from ecsuite.grammars.geometry import Geometry
 from ecsuite.runtime.errors import ConfigError
 
 PRINTED = {
@@ -75,32 +76,52 @@ def test_every_figure_is_the_printed_one(table, line):
         assert figures[grammar][1] == float(half_width)
 
 
-def test_without_a_table_the_one_with_most_seeds_counts():
+def test_which_figures_are_shown_beside_a_model():
     """The LSTM is in three tables, of 10, 10 and 5 seeds."""
     assert published_ratios("lstm") == ACQUISITION["table15"]["lstm"] != ACQUISITION["table12"]["lstm"]
     assert published_ratios("fc1l") == ACQUISITION["table12"]["fc1l"]
     assert published_ratios("gru") == ACQUISITION["table14"]["gru"]
-
-
-def test_a_model_that_a_table_does_not_have_has_no_figures():
     assert published_ratios("gru", "table12") == {}
-
-
-def test_an_unknown_table_is_named():
     with pytest.raises(ConfigError, match="unknown table 'table3'; did you mean 'table13'"):
         published_ratios("lstm", "table3")
-
-
-def test_accuracies_after_concats_updates():
     assert published_accuracies("RNNAutoReg:LSTM", "sender", "soft") == TABLE_20["lstm"]
     assert published_accuracies("fc1l", "sender", "soft")["shufdet"] == 0.741
     assert published_accuracies("fc1l", "sender", "soft")["pairsum"] == 0.538
     assert published_accuracies("hier:gru,stop=first,reset=on", "receiver", "gumbel")["shuf"] == 1.0
     assert published_accuracies("fc2l,hidden=1280", "sender", "soft") == {}
-
-
-def test_accuracies_of_pairs():
     assert published_pair("gru", "gru", "reinforce")["perm"] == 0.68
     assert published_pair("rnn-z", "rnn", "soft").keys() == {"concat", "perm", "shufdet", "pairsum"}
     assert published_pair("lstm", "lstm", "soft") == {}
     assert all(len(pairs) == 6 for pairs in TABLE_18.values())
+
+
+SENDERS = {
+    "FC1L": 5100, "FC2L": 19428, "RNNAutoReg:RNN": 40837, "RNNZero:RNN": 40069, "RNNAutoReg:GRU": 106885,
+    "RNNZero:GRU": 106117, "RNNAutoReg:LSTM": 139909, "RNNZero:LSTM": 139141, "RNNAutoReg2L:LSTM": 272005,
+    "RNNAutoReg:dgsend": 106117, "RNNZero:dgsend": 105349, "HierAutoReg:RNN": 64262, "HierZero:RNN": 40710,
+    "HierAutoReg:dgsend": 178566, "HierZero:dgsend": 138758, "TransDecSoft": 272389, "TransDecSoft2L": 536965,
+    "RNNAutoReg:LSTM,hidden=1280": 13195525, "FC2L,hidden=1280": 193380, "HierZero:GRU": 107782,
+    "HierZero:LSTM": 141318, "HierAutoReg:GRU": 163846, "RNNZero2L:RNN": 73093, "RNNZero2L:GRU": 205189,
+    "RNNZero2L:LSTM": 271237, "RNNZero2L:SRU": 106373, "Hashtable": 0,
+}  # fmt: skip
+RECEIVERS = {
+    "CNN,blocks=3": 161970, "FC1L": 5000, "FC2L,form=sum": 19250, "FC3L": 335538, "Hashtable": 0, "KNN": 0,
+    "RNN:RNN": 42044, "RNN:GRU": 108092, "RNN:LSTM": 141116, "RNN:dgrecv": 205628, "RNN:SRU": 58684,
+    "RNN2L:RNN": 75068, "RNN2L:GRU": 207164, "RNN2L:LSTM": 273212, "RNN2L:SRU": 108348, "RNN2L:dgrecv": 402236,
+    "Hier:RNN": 73907, "Hier:GRU": 206003, "Hier:LSTM": 272051, "Hier:dgrecv": 401075,
+}  # fmt: skip
+"""Numbers of parameters in the paper's tables and of its program."""
+
+
+@pytest.mark.parametrize(
+    ("role", "name"), [*(("sender", name) for name in SENDERS), *(("receiver", name) for name in RECEIVERS)]
+)
+def test_models_have_the_published_sizes(role, name):
+    assert published_parameters(name, role) == {"sender": SENDERS, "receiver": RECEIVERS}[role][name]
+
+
+def test_other_geometries_are_counted_by_the_same_rules():
+    """HUSendZ:RNN: embeddings of 6 values, two cells with input of zeros, stop, and logits of 3 symbols."""
+    sizes = (Geometry(num_attributes=2, num_values=3, vocab_size=2, word_length=3), 4)
+    cell = 4 * 1 + 4 * 4 + 2 * 4
+    assert published_parameters("husendz:rnn", "sender", *sizes) == 6 * 4 + 2 * cell + 5 + 3 * 5

@@ -8,7 +8,6 @@ import pytest
 from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.jobs import plan
 from ecsuite.eval.icy.protocol import ACQUISITION
-from ecsuite.eval.icy.rows import IcyCell
 from ecsuite.eval.icy.single_agents import cell_text
 from ecsuite.eval.icy.study import StudyConfig, resolve
 from ecsuite.jobs.job import Result
@@ -39,16 +38,11 @@ def collected(*grammars, steps=STEPS, failures=(), **settings):
         reached = taken < cap
         is_early = job.inputs["protocol"].early_stop and not reached
         value = {
-            "is_trained": True,
-            "grammar": grammar,
-            "seed": seed,
-            "steps": taken if reached else int(cap) // 4 if is_early else int(cap),
-            "reached": reached,
-            "is_early": is_early,
+            "is_trained": True, "grammar": grammar, "seed": seed, "reached": reached, "is_early": is_early,
+            "steps": taken if reached else int(cap) // 4 if is_early else int(cap), "floor": 0.25,
             "accuracy": 0.81 if reached else 0.5,
-            "floor": 0.25,
             "held_out": 0.5 + seed / 10 if study.training.held_out else None,
-        }
+        }  # fmt: skip
         results[job] = Result(value=value, seconds=1.0)
     return Icy().collect(study, results)
 
@@ -66,18 +60,18 @@ def notes(*grammars, **settings):
     return report_of(collected(*grammars, **settings)).notes
 
 
-def cell(mean, half_width=None, num_censored=0, num_runs=2, is_early=False):
-    runs = ({"is_early": is_early},) * num_runs
-    figure = None if mean is None else (mean, half_width)
-    return IcyCell(name="rot", runs=runs, figures={"ratio": figure}, num_left_out=num_censored)
-
-
 def shown(what, cap=20.0):
     found = cell_text(what, cap)
     return "\n".join(found.lines), found.role
 
 
-def test_the_paper_rounds_every_ratio_and_its_interval_is_narrower():
+def test_ratios_are_of_runs_with_the_same_seed():
+    row = only_row("perm")
+    (perm,) = row.cells
+    assert [run["ratio"] for run in perm.runs] == pytest.approx([1.1, 0.95, 1.2])
+    assert perm.mean == pytest.approx(3.25 / 3) and row.basis.mean == pytest.approx(350 / 3)
+    deviation = sqrt(sum((value - 3.25 / 3) ** 2 for value in (1.1, 0.95, 1.2)) / 2)
+    assert perm.half_width == pytest.approx(4.3026527 * deviation / sqrt(3))
     (perm,) = only_row("perm", protocol="paper").cells
     ratios = [1.1, 0.9, 1.2]  # 190 / 200 = 0.95 is less than that in binary
     assert [run["ratio"] for run in perm.runs] == ratios
@@ -86,22 +80,34 @@ def test_the_paper_rounds_every_ratio_and_its_interval_is_narrower():
     assert perm.half_width == pytest.approx(1.96 * sqrt(sum((x - mean) ** 2 for x in ratios) / 3) / sqrt(3))
 
 
+def test_runs_that_failed_are_left_out_and_named():
+    result = collected("perm", "rot", failures=[("concat", 2), ("rot", 3)])
+    row = result.rows[0]
+    assert [[run["seed"] for run in cell.runs] for cell in row.cells] == [[1, 3], [1]]
+    assert row.seeds == (1, 3) and "|seeds:1,3|" in row.signature
+    assert report_of(result).notes[0] == "3 of 9 runs left out: concat, seed 2: the loss is not finite"
+    result = collected("perm", "rot", failures=[("rot", seed) for seed in (1, 2, 3)])
+    assert shown(result.rows[0].cells[1])[0] == "none"
+    assert report_of(result).tables
+    json.dumps(result.to_json(), allow_nan=False)
+    steps = STEPS | {"concat": {1: 100, 2: 10**6, 3: 50}}
+    with pytest.raises(ConfigError) as error:
+        collected("perm", steps=steps)
+    assert str(error.value) == (
+        "lstm does not reach accuracy 0.8 on CONCAT in 100,000 updates (seed 2): lower --target or raise --hidden-size"
+    )
+
+
 def test_stopped_runs_give_a_lower_bound():
     rot, hol = only_row("rot", "hol").cells
     assert (rot.num_left_out, rot.mean, rot.half_width) == (1, pytest.approx((10 + 20 + 6) / 3), None)
     assert (hol.num_left_out, hol.mean, hol.half_width) == (3, 20, None)
     assert [run["reached"] for run in rot.runs] == [True, False, True]
     assert (shown(rot)[0], shown(hol)[0]) == ("≥12.0\n(1/3 capped)", ">20")
-
-
-def test_protocol_paper_takes_the_mean_of_all_runs():
     rot, hol = only_row("rot", "hol", protocol="paper").cells
     mean = 12
     assert rot.half_width == pytest.approx(1.96 * sqrt(((10 - mean) ** 2 + 8**2 + 6**2) / 3) / sqrt(3))
     assert (hol.mean, hol.half_width) == (20, 0)
-
-
-def test_one_seed_has_no_interval():
     row = only_row("perm", seeds=(1,))
     assert (row.cells[0].mean, row.cells[0].half_width) == (pytest.approx(1.1), None)
     assert row.basis.half_width is None
@@ -109,7 +115,7 @@ def test_one_seed_has_no_interval():
     assert "±" not in notes("perm", seeds=(1,))[0]
 
 
-def test_notes_name_stopped_runs_and_the_floor():
+def test_notes_name_stopped_runs_and_accuracies():
     lines = notes("rot", "hol")
     assert lines[1] == (
         "lstm ROT: 1 of 3 runs stopped at 20 x CONCAT, at accuracy 0.500 (always the most frequent symbol: 0.250)."
@@ -117,29 +123,9 @@ def test_notes_name_stopped_runs_and_the_floor():
     assert lines[2].startswith("lstm HOL: 3 of 3 runs stopped at 20 x CONCAT, ")
     assert lines[3].startswith("lstm: icy|sender:lstm|2x3|w2|V4|seeds:1,2,3|exact|target:0.8|cap:20|")
     assert len(lines) == 4
-
-
-def test_notes_have_held_out_accuracy_also_of_concat():
-    assert "lstm, accuracy on held-out meanings at the end: CONCAT 0.700, PERM 0.700." in notes(
-        "perm", held_out=0.25
-    )
+    told = "lstm, accuracy on held-out meanings at the end: CONCAT 0.700, PERM 0.700."
+    assert told in notes("perm", held_out=0.25)
     assert not any("held-out meanings" in line for line in notes("perm"))
-
-
-def test_a_grammar_of_which_all_runs_failed_has_an_empty_cell():
-    result = collected("perm", "rot", failures=[("rot", seed) for seed in (1, 2, 3)])
-    assert shown(result.rows[0].cells[1])[0] == "none"
-    assert report_of(result).tables
-    json.dumps(result.to_json(), allow_nan=False)
-
-
-def test_a_model_that_does_not_learn_concat_is_an_error():
-    steps = STEPS | {"concat": {1: 100, 2: 10**6, 3: 50}}
-    with pytest.raises(ConfigError) as error:
-        collected("perm", steps=steps)
-    assert str(error.value) == (
-        "lstm does not reach accuracy 0.8 on CONCAT in 100,000 updates (seed 2): lower --target or raise --hidden-size"
-    )
 
 
 @pytest.fixture
@@ -178,12 +164,8 @@ def test_the_paper_s_figures_are_shown_for_the_standard_geometry(lines_of):
     assert row.published == ACQUISITION["table15"]["lstm"]
     lines = lines_of("perm", "rot", "hol", **PUBLISHED_SIZES)
     assert lines[-2:] == [["the", "paper", "1.08", "6.3", ">20"], ["±0.1", "±1"]]
-    assert (
-        only_row("perm", published="table12", **PUBLISHED_SIZES).published == ACQUISITION["table12"]["lstm"]
-    )
-
-
-def test_a_lower_cap_of_ours_does_not_cap_the_paper(lines_of):
+    other = only_row("perm", published="table12", **PUBLISHED_SIZES)
+    assert other.published == ACQUISITION["table12"]["lstm"]
     lines = lines_of("rot", "hol", cap_ratio=3, **PUBLISHED_SIZES)
     assert [line for line in lines if line[0] == "the"] == [["the", "paper", "6.3", ">20"]]
 

@@ -9,16 +9,9 @@ import torch
 from pretended_cuda.chosen import DEVICE
 
 from ecsuite.eval.models import EncoderDecoderSizes, TransformerSizes
+from ecsuite.eval.models import encoder_decoder as bart
 from ecsuite.eval.models.backbones import BACKBONES, initial_embedding, train_language_model
 from ecsuite.eval.models.data import Windows
-from ecsuite.eval.models.encoder_decoder import (
-    BlockBatches,
-    Encoded,
-    PairBatches,
-    Specials,
-    build,
-    train_encoder_decoder,
-)
 from ecsuite.eval.models.gpt2 import LanguageModel
 from ecsuite.eval.models.training import Callbacks, Checkpoint
 from ecsuite.eval.xferbench.jobs import cross_entropy
@@ -35,7 +28,7 @@ SIZES = TransformerSizes(num_layers=1, width=8, num_heads=2, context=64, dropout
 BART = EncoderDecoderSizes(
     num_layers=1, width=8, num_heads=2, dropout=0.2, feed_forward=8, max_positions=64, vocab_size=20
 )
-SPECIAL = Specials.of(BART.vocab_size)
+SPECIAL = bart.Specials.of(BART.vocab_size)
 
 
 def random(seed=0):
@@ -45,16 +38,8 @@ def random(seed=0):
 def language_model(callbacks):
     model = LanguageModel(9, SIZES, random()).to("cuda")
     windows = Windows(symbols=torch.randint(9, (11, 17), generator=random(1)), ignored=3, num_context=2)
-    train_xferbench(
-        model,
-        windows,
-        num_epochs=3,
-        batch=2,
-        lr=0.1,
-        weight_decay=0.1,
-        generator=random(2),
-        callbacks=callbacks,
-    )
+    options = {"num_epochs": 3, "batch": 2, "lr": 0.1, "weight_decay": 0.1, "generator": random(2)}
+    train_xferbench(model, windows, **options, callbacks=callbacks)
     value, number = cross_entropy(model, windows, 2)
     return [*model.parameters(), torch.tensor([value, number])]
 
@@ -75,9 +60,8 @@ def tagger(kind, trains_backbone, callbacks):
     model, head = BACKBONES[kind](SIZES, random()), LabelHead(8, 2, random())
     model.set_embedding(initial_embedding(9, 8, random(1)))
     ids = [[1 + number % 7] * number for number in (3, 4, 5, 20, 33, 40, 50, 60, 64)]
-    rows = TokenRows(
-        ids=ids, targets=[[IGNORED, *(number % 2 for number in row[1:])] for row in ids], padding=0
-    )
+    targets = [[IGNORED, *(number % 2 for number in row[1:])] for row in ids]
+    rows = TokenRows(ids=ids, targets=targets, padding=0)
     parameters = [*model.to("cuda").parameters(), *head.to("cuda").parameters()]
     finetune(
         model, head, rows, XtremeTuning(lr=0.1, epochs=5, batch=3, context=64),
@@ -90,14 +74,13 @@ def tagger(kind, trains_backbone, callbacks):
 def translator(has_blocks, callbacks):
     rng = np.random.default_rng(0)
     if has_blocks:
-        data = BlockBatches(rng.integers(15, size=(11, 40)), 2, SPECIAL, rng)
+        data = bart.BlockBatches(rng.integers(15, size=(11, 40)), 2, SPECIAL, rng)
     else:
-        rows = [
-            [np.append(rng.integers(15, size=length), SPECIAL.end) for length in (2, 3, 33, 34)] for _ in "st"
-        ]
-        data = PairBatches(Encoded(sources=rows[0], targets=rows[1][::-1]), 2, SPECIAL, rng)
-    model = build(BART, BART.vocab_size).to("cuda")
-    train_encoder_decoder(
+        lengths = (2, 3, 33, 34)
+        rows = [[np.append(rng.integers(15, size=length), SPECIAL.end) for length in lengths] for _ in "st"]
+        data = bart.PairBatches(bart.Encoded(sources=rows[0], targets=rows[1][::-1]), 2, SPECIAL, rng)
+    model = bart.build(BART, BART.vocab_size).to("cuda")
+    bart.train_encoder_decoder(
         model, data, 900, lr=0.1, warmup=0.0, weight_decay=0.1, precision="fp32", callbacks=callbacks
     )
     return model.parameters()

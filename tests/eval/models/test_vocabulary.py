@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from ecsuite.eval.models.vocabulary import published_subwords
+from ecsuite.eval.models.vocabulary import encode, published_subwords, train_bpe, train_subwords
 from ecsuite.runtime.errors import ConfigError
 
 transformers = pytest.importorskip("transformers")
@@ -69,12 +69,6 @@ def byte_level():
     return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>")
 
 
-def test_a_word_without_subwords_is_unknown():
-    tokenizer = word_piece()
-    joiner = "\u200d"  # removed by the normalizer
-    assert published_subwords(tokenizer).words([["cat", joiner]])[0][1] == [tokenizer.unk_token_id]
-
-
 @pytest.mark.parametrize(
     ("family", "first", "between", "last"),
     [
@@ -94,9 +88,15 @@ def test_special_symbols_of_published_tokenizers(family, first, between, last):
     assert sub_words.size == len(tokenizer)
 
 
-def test_a_slow_tokenizer_is_refused():
+def test_subwords_lose_nothing():
+    lines = ["Žahegaa ko biv.", "日本語 \t x"]
+    tokenizer = train_bpe(lines, 300)
+    assert [tokenizer.decode(ids) for ids in encode(tokenizer, lines)] == [line + "\n" for line in lines]
+    (encoding,) = train_subwords([], 256).texts(["é😀猫"])  # bytes, whose offsets are characters
+    assert encoding.offsets == [(0, 1)] * 2 + [(1, 2)] * 4 + [(2, 3)] * 3
+    tokenizer = word_piece()
+    joiner = "\u200d"  # removed by the normalizer
+    assert published_subwords(tokenizer).words([["cat", joiner]])[0][1] == [tokenizer.unk_token_id]
     slow = SimpleNamespace(is_fast=False, name_or_path="some/model")
-    with pytest.raises(
-        ConfigError, match=r"^some/model: expected a fast tokenizer \(package tokenizers\), got "
-    ):
+    with pytest.raises(ConfigError, match=r"^some/model: expected a fast tokenizer \(package tokenizers\)"):
         published_subwords(slow)

@@ -1,8 +1,12 @@
-"""Several sources in every score: what is compared, what is corrected, and what is left out."""
+"""Several sources in every score: what is compared, corrected and left out, also of corpora of different sizes."""
 
 import json
 from pathlib import Path
 
+import numpy as np
+import pytest
+
+import ecsuite as ec
 from ecsuite.corpus import Corpus
 from ecsuite.eval.results.files import sources_of
 from ecsuite.eval.results.results import Results
@@ -80,13 +84,12 @@ def test_corpora_that_mini_reads_unequally_often_are_not_ranked():
     shown = report(compared(found))
     [line] = [line for line in shown.notes if "passes" in line]
     assert line.startswith(
-        "xferbench: passes per epoch differ: a 2.27, b 1; compare corpora with equal numbers of symbols"
+        "xferbench: passes per epoch differ: a 2.27, b 1; compare corpora with equal numbers"
     )
     assert shown.tables[0].to_frame()["conclusion"].tolist() == ["unknown"]
 
 
 def test_a_run_without_scores_has_the_name_that_it_has_with_scores(ecsuite, tmp_path):
-    """The first time, two runs of one game were called `name=game` and `game`."""
     for folder in (run(tmp_path / "a", 1, 0.2), run(tmp_path / "b", 1, 0.9, "soft")):
         config = (folder / "config.yaml").read_text()
         metadata = {"config": json.loads(config)}
@@ -117,3 +120,54 @@ def test_a_repeated_option_is_refused(ecsuite):
     for line, message in lines.items():
         code, out, err = ecsuite(*line.split())
         assert (code, out) == (2, "") and err.startswith(message)
+
+
+SIZED = ["ncnpmi", "residual_entropy", "ami", "posdis", "conflict_count"]
+
+
+def grammar(num_messages, seed=0, noise=0.2, num_values=(8, 8)):
+    """Messages with a word for each attribute, some of which are drawn at random."""
+    rng = np.random.default_rng(seed)
+    meanings = np.stack([rng.integers(values, size=num_messages) for values in num_values], axis=1)
+    is_noise = rng.random(meanings.shape) < noise
+    words = np.where(is_noise, rng.integers(num_values[0], size=meanings.shape), meanings)
+    return ec.Corpus((words + np.array([0, num_values[0]])).tolist(), meanings=meanings.tolist())
+
+
+def scored(folder, corpus, metrics=SIZED):
+    ec.write_corpus(corpus, folder)
+    card = ec.score(ec.read_corpus(folder), metrics)
+    (folder / "scores.json").write_text(json.dumps(card.to_json()))
+    return folder
+
+
+def test_a_corpus_that_changed_is_not_drawn_from(tmp_path):
+    paths = [scored(tmp_path / str(size), grammar(size), ["posdis"]) for size in (50, 100)]
+    ec.write_corpus(grammar(100, seed=9), paths[1])
+    [score] = Results.read(paths).compare(["posdis"]).scores
+    assert score.reason.endswith("has changed since it was scored")
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    place = tmp_path_factory.mktemp("sizes")
+    return {
+        "small": scored(place / "small", grammar(200)),
+        "large": scored(place / "large", grammar(2000, seed=1)),
+        "noisy": scored(place / "noisy", grammar(2000, seed=2, noise=0.8)),
+    }
+
+
+@pytest.mark.slow
+def test_one_grammar_in_two_sizes_is_inside_the_noise(folders):
+    found = Results.read([folders["small"], folders["large"]]).compare(SIZED)
+    for score in found.scores:
+        [difference] = score.differences
+        assert difference.conclusion != "higher" and difference.conclusion != "lower", score.name
+        assert score.size == 200, score.name
+
+
+@pytest.mark.slow
+def test_another_grammar_is_told_apart_in_another_size(folders):
+    found = Results.read([folders["small"], folders["noisy"]]).compare(["posdis", "residual_entropy"])
+    assert [score.differences[0].is_clear for score in found.scores] == [True, True]

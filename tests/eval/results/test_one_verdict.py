@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 import ecsuite as ec
+from ecsuite.eval.results import equal_sizes
 
 LENGTHS = {"a": 1, "b": 2}
+CAP = 60.0
+"""Rounds after which runs end without consensus."""
 
 
 def run(folder, settings, seed, scores, *, corpus=None, **more):
@@ -64,7 +67,7 @@ def sizes(folder):
     return study(folder, [
         run(folder / "runs" / f"{size}-{seed}", {"evaluation.corpus_size": size}, seed, ["topsim", "posdis"],
             corpus=language(size, seed))
-        for size in (60, 120) for seed in (1, 2, 3)
+        for size in (24, 48) for seed in (1, 2)
     ], ["topsim", "posdis"])  # fmt: skip
 
 
@@ -92,7 +95,7 @@ def with_failures(folder):
 
 def corpora(folder):
     """Two corpora of other people, without a run."""
-    for name, size, seed in (("one", 60, 1), ("two", 120, 3)):
+    for name, size, seed in (("one", 30, 1), ("two", 60, 3)):
         ec.write_corpus(language(size, seed), folder / name)
         card = ec.score(ec.read_corpus(folder / name), ["topsim", "posdis"])
         (folder / name / "scores.json").write_text(json.dumps(card.to_json()))
@@ -115,7 +118,8 @@ def compared(data):
 
 
 @pytest.mark.parametrize("make", [small, sizes, societies, with_failures, corpora])
-def test_all_commands_give_one_verdict(tmp_path, ecsuite, make):
+def test_all_commands_give_one_verdict(tmp_path, ecsuite, monkeypatch, make):
+    monkeypatch.setattr(equal_sizes, "NUM_DRAWS", 5)
     folder = make(tmp_path / "study") if (tmp_path / "study").mkdir() is None else None
     paths = sorted(map(str, folder.iterdir())) if make is corpora else [str(folder)]
     data = json.loads(ecsuite("compare", *paths, "--json")[1])
@@ -152,3 +156,77 @@ def test_all_commands_give_one_verdict(tmp_path, ecsuite, make):
             shown = [float(value) for value in re.findall(r'data-value="([^"]+)"', row)]
             assert [abs(shown[0]), *shown[1:]] == pytest.approx([abs(mean), p_holm])
             assert (conclusion == "not significant") == ("not significant" in row)
+
+
+def levels(folder, measure="accuracy", others=lambda value: {}, *, small, large):
+    """A sweep over the vocabulary, whose runs have these values of a measure, a run a seed."""
+    return study(folder, [
+        run(folder / "runs" / f"{size}-{seed}", {"channel.vocab_size": size}, seed, {},
+            measures={measure: value, **others(value)})
+        for size, values in ((5, small), (10, large)) for seed, value in enumerate(values, 1)
+    ], [])  # fmt: skip
+
+
+def difference_of(folder, measure):
+    """The difference, and the conclusion on 5 symbols against 10."""
+    [each] = ec.results(folder).compare([measure]).scores[0].differences
+    is_turned = each.source.rpartition("=")[2] == "10"
+    opposite = {"higher": "lower", "lower": "higher"}
+    return each, opposite.get(each.conclusion, each.conclusion) if is_turned else each.conclusion
+
+
+@pytest.mark.parametrize(
+    ("small", "large", "conclusion", "marks"),
+    [
+        ([1, 1, 1], [1, 1, 1], "unknown", ("≥1.000", "≥1.000")),  # none makes a mistake: none is told apart
+        ([0.5, 0.51, 0.52], [1, 1, 0.99], "lower", ("0.510", "≥0.997")),  # at least so much lower
+        ([0.0, 0.01, 0.02], [1, 1, 0.99], "lower", ("≤0.010", "≥0.997")),
+        ([0.5, 0.9, 1], [0.7, 0.8, 0.9], "unknown", ("≥0.800", "0.800")),  # not "not significant"
+        ([0.5, 0.9, 0.99], [0.7, 0.8, 0.9], "not significant", ("0.797", "0.800")),
+    ],
+    ids=["ceiling", "above", "both", "noise", "exact"],
+)
+def test_values_at_a_bound_bound_differences_in_all_commands(
+    tmp_path, ecsuite, small, large, conclusion, marks
+):
+    folder = levels(tmp_path / "sweep", small=small, large=large)
+    assert difference_of(folder, "accuracy")[1] == conclusion
+    code, out, err = ecsuite("compare", folder, "--metric", "accuracy")
+    assert code == 0, err
+    is_bounded = "values are censored" in out or "≥, ≤: bounds" in out
+    assert is_bounded == any(mark[0] in "≥≤" for mark in marks)
+    code, out, _ = ecsuite("compare", "table", folder, "--metrics", "accuracy")
+    assert code == 0 and all(mark in out for mark in marks), out
+
+
+@pytest.mark.parametrize(
+    "measure", ["consensus", "others_share", "recall", "attribute_accuracy", "num_names"]
+)
+def test_shares_of_success_are_censored_as_accuracies_are_and_counts_are_not(tmp_path, measure):
+    found, conclusion = difference_of(
+        levels(tmp_path / "a", measure, small=[1, 1, 1], large=[1, 1, 1]), measure
+    )
+    is_count = measure == "num_names"
+    assert (conclusion, found.bound) == (("not significant", None) if is_count else ("unknown", "none"))
+
+
+@pytest.mark.parametrize(("first", "second"), [(40, 50), (40, 90), (50, 70), (70, 50), (90, 95), (90, 150)])
+def test_a_conclusion_on_censored_times_is_that_of_the_true_ones(tmp_path, first, second):
+    """How long runs would have been that end before the consensus is unknown; what is concluded is true."""
+    rng = np.random.default_rng(first * second)
+    true, other_true = (rng.normal(mean, 10, 12) for mean in (first, second))
+    one, other = np.minimum(true, CAP), np.minimum(other_true, CAP)
+    folder = levels(tmp_path / "sweep", "consensus_round", lambda value: {"has_consensus": float(value < CAP)},
+                    small=one, large=other)  # fmt: skip
+    found, conclusion = difference_of(folder, "consensus_round")
+    sign = 1 if found.source.rpartition("=")[2] == "5" else -1
+    of_true = sign * (true.mean() - other_true.mean())
+    sides = tuple(bool((values == CAP).any()) for values in (one, other)[::sign])
+    assert found.bound == {(0, 0): None, (1, 0): "lower", (0, 1): "upper", (1, 1): "none"}[sides]
+    if found.bound == "lower":
+        assert found.mean <= of_true and found.conclusion in ("higher", "unknown")
+    if found.bound == "upper":
+        assert found.mean >= of_true and found.conclusion in ("lower", "unknown")
+    assert found.bound != "none" or conclusion == "unknown"
+    if found.is_clear:
+        assert (found.conclusion == "higher") == (of_true > 0)

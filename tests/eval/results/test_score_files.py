@@ -1,7 +1,6 @@
 """Results are read from both kinds of files, seeds of a source are merged, and errors name the file."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -10,8 +9,6 @@ from ecsuite.eval.results.samples import samples_of
 from ecsuite.runtime.errors import ConfigError
 
 SIGNATURE = "xferbench|preset:mini|targets:da+eu#1|seed:{}|precision:fp32|v:1"
-
-
 ROW = {"seed": 0, "by_target": {"da": 1.0}}
 
 
@@ -31,7 +28,7 @@ def scorecard(by_target, seed=0, source="runs/words/corpus.jsonl", sha="1", **mo
     return {"corpus": corpus, "scores": [other, score | more]}
 
 
-def write(path: Path, data):
+def write(path, data):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(data if isinstance(data, str) else json.dumps(data))
     return path
@@ -45,28 +42,22 @@ def by_seed(seeds):
     return scorecard({}, details=details, signature=signature)
 
 
-def test_one_seed_with_two_scores_is_refused(tmp_path):
+def test_two_scores_of_one_seed_or_path_are_refused(tmp_path):
     first = write(tmp_path / "1.json", scorecard({"da": 4.0}))
     second = write(tmp_path / "2.json", scorecard({"da": 4.5}))
     with pytest.raises(ConfigError, match=r"^words: seed 0 has different scores in .*1\.json and .*2\.json$"):
         gather([first, second])
+    cards = {sha: scorecard({"da": 4.0}, seed=int(sha), sha=sha) for sha in ("1", "2")}
+    files = [write(tmp_path / f"{sha}.json", card) for sha, card in cards.items()]
+    with pytest.raises(ConfigError, match=r"has scores of two different corpora; remove the older scores$"):
+        gather(files)
 
 
 def test_sources_of_one_name_get_the_names_of_their_folders(tmp_path):
-    files = [
-        write(tmp_path / "1.json", scorecard({"da": 4.0}, source="x/words/corpus.jsonl", sha="1")),
-        write(tmp_path / "2.json", scorecard({"da": 4.5}, source="y/words/corpus.jsonl", sha="2")),
-        write(tmp_path / "3.json", scorecard({"da": 4.6}, source="z/other/corpus.jsonl", sha="3")),
-    ]
+    places = ["x/words", "y/words", "z/other"]
+    cards = [scorecard({"da": 4.0}, source=f"{place}/corpus.jsonl", sha=place) for place in places]
+    files = [write(tmp_path / f"{at}.json", card) for at, card in enumerate(cards)]
     assert [result.name for result in gather(files)] == ["x/words", "y/words", "other"]
-
-
-def test_one_path_with_two_contents_is_refused(tmp_path):
-    files = [
-        write(tmp_path / f"{sha}.json", scorecard({"da": 4.0}, seed=int(sha), sha=sha)) for sha in ("1", "2")
-    ]
-    with pytest.raises(ConfigError, match=r"has scores of two different corpora; remove the older scores$"):
-        gather(files)
 
 
 def of_seeds(rows):
@@ -93,13 +84,10 @@ MISTAKES = [
     ('{"by_target": {"da": 1' + "0" * 400 + "}}", "not JSON: expected integers below"),
     *((of_seeds(rows), NO_SEEDS) for rows in ([], 3, [3], [{"by_target": {"da": 1.0}}], [ROW, ROW])),
     *(
-        (
-            scorecard({"da": 4.0}, signature=signature),
-            "expected a signature with one seed, or `by_seed`, got 'xf",
-        )
+        (scorecard({"da": 4.0}, signature=signature), "expected a signature with one seed, or `by_seed`, got 'xf")
         for signature in ("xferbench|v:1", f"xferbench|seed:{'9' * 5000}")
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("data", "message"), MISTAKES)
@@ -109,13 +97,5 @@ def test_each_mistake_in_a_file_gets_a_line_with_its_name(tmp_path, data, messag
         gather([file])
     line = str(error.value)
     place = ":" if message[0].isdecimal() else ": "
-    assert (
-        line.startswith(f"{file}{place}{message}") and "\n" not in line and len(line) < len(str(file)) + 200
-    )
-
-
-def scores(path, name="topsim", value=0.5, ci95=None, signature="topsim|n:9|v:2", **more):
-    """A file of `ecsuite score` with one score; `more` is about the corpus."""
-    score = {"name": name, "value": value, "ci95": ci95, "details": {}, "signature": signature}
-    corpus = {"source_path": "runs/words/corpus.jsonl"} | more
-    return write(path, {"corpus": corpus, "scores": [score, {"name": "ami", "value": None, "reason": "few"}]})
+    assert line.startswith(f"{file}{place}{message}") and "\n" not in line
+    assert len(line) < len(str(file)) + 200

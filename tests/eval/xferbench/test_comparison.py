@@ -10,6 +10,7 @@ from rich.console import Console
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.xferbench import comparison_report
 from ecsuite.eval.xferbench.comparison import NO_PRETRAIN, RUN_DEVIATION, compare
+from ecsuite.runtime.errors import ConfigError
 
 LONG = "much longer name than a column has room for"
 GAPS = {
@@ -39,8 +40,7 @@ def paper():
 def printed(*tables):
     console = Console(width=80)
     with console.capture() as capture:
-        for table in tables:
-            console.print(table)
+        console.print(*tables, sep="\n")
     return capture.get()
 
 
@@ -48,7 +48,7 @@ def row(text, name):
     return next(line.split() for line in text.splitlines() if line.startswith(name))
 
 
-def test_the_table_of_scores():
+def test_tables_fit_80_columns():
     text = printed(comparison_report.score_table(compare(sources(num_seeds=3, noise=0.002))))
     assert MINI in text
     assert row(text, "words")[:5] == ["words", "6.032", "0.002", "3", "-0.040"]
@@ -58,48 +58,31 @@ def test_the_table_of_scores():
     assert row(text, "much ")[-1] == "worse"
     names = [line.split()[0] for line in text.splitlines()[3:] if line.split()]
     assert [name for name in names if name in GAPS] == ["words", "nothing", "like_nothing"]  # the best first
-
-
-def test_every_table_of_ten_languages_fits_80_columns():
     long_names = [of_gaps(f"{name} {'and more ' * 4}", gaps) for name, gaps in GAPS.items()]
     for comparison in (compare(sources()), compare(long_names), paper()):
         text = printed(*comparison_report.tables(comparison))
         assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
         assert "…" not in text.replace(" … ", "")  # nothing is cut
-
-
-def test_the_table_of_languages():
     table = comparison_report.tables(compare(sources()))[1]
     text = printed(table)
     assert "Difference to nothing by language" in text
     assert row(text, "source") == ["source", *XFERBENCH_TARGETS]
     assert row(text, "words") == ["words", *(f"{gap:.3f}".replace("0.", ".") for gap in GAPS["words"])]
-
-
-def test_with_long_names_of_targets_the_table_goes_on_below():
     targets = [f"artificial-{number}" for number in range(1, 9)]
-    results = [
-        source(name, [value] * 8, targets=targets) for name, value in (("words", 4.0), ("nothing", 5.5))
-    ]
+    results = [source(name, [at] * 8, targets=targets) for name, at in (("words", 4.0), ("nothing", 5.5))]
     text = printed(comparison_report.tables(compare(results))[1])
     assert row(text, "words").count("-1.500") == 5
     assert text.count("-1.500") == 8 and len([line for line in text.splitlines() if "source" in line]) == 2
-
-
-def test_the_order_of_sources_does_not_matter():
     assert compare(sources()).to_json() == compare(sources()[::-1]).to_json()
 
 
-def test_the_full_preset_with_one_seed_takes_the_published_deviation():
+def test_the_full_preset_has_the_published_deviation_and_baseline():
     assert compare(sources(FULL)).noise.sd == RUN_DEVIATION
     pair = [of_gaps("close", np.full(10, -0.02), FULL), of_gaps("nothing", np.zeros(10), FULL)]
     [small] = compare(pair).differences
     assert small.conclusion == "not significant"
     assert small.details["why"] == "it is not larger than seed noise"  # 2 x 0.0106 x sqrt 2 = 0.030
     assert compare(sources(FULL, num_seeds=2, noise=0.001)).noise.sd < 0.001
-
-
-def test_the_published_baseline():
     comparison = compare([of_gaps("words", GAPS["words"], FULL)], "published")
     [found] = comparison.differences
     assert found.baseline == "no pretrain (published)"
@@ -118,3 +101,15 @@ def test_the_paper_compares_as_it_says():
     assert all(low < bounds[name][0] for name in ("French", "Spanish", "Russian", "Hindi"))  # two clusters
     title = "Human sources (rows) and targets (columns) by script"
     assert title in printed(*comparison_report.tables(paper()))
+
+
+@pytest.mark.slow
+def test_files_come_out_equal_and_other_suffixes_are_refused(tmp_path):
+    comparison = compare(paper_results()[-3:])
+    for suffix in ("png", "svg"):
+        first, second = tmp_path / f"1.{suffix}", tmp_path / f"2.{suffix}"
+        for file in (first, second):
+            comparison_report.draw_comparison(comparison, file)
+        assert first.read_bytes() == second.read_bytes() and first.stat().st_size > 5000
+    with pytest.raises(ConfigError, match=r"expected the name of a picture, ending in \.svg, \.pdf, \.png$"):
+        comparison_report.draw_comparison(comparison, tmp_path / "a.eps")

@@ -3,7 +3,9 @@
 import hashlib
 import itertools
 import math
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,18 +13,15 @@ import torch
 from safetensors.torch import load, save
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.models.data import stretches
+from ecsuite.eval.models import gpt2
+from ecsuite.eval.models.data import Windows, stretches
+from ecsuite.eval.models.gpt2 import LanguageModel
 from ecsuite.eval.models.training import Machine
-from ecsuite.eval.xferbench.jobs import plan, pretrain, tune_and_test
-from ecsuite.eval.xferbench.presets import (
-    FULL,
-    NANO,
-    XferBenchPretraining,
-    XferBenchTuning,
-)
+from ecsuite.eval.xferbench.jobs import cross_entropy, plan, pretrain, train, tune_and_test
+from ecsuite.eval.xferbench.metric import measure
+from ecsuite.eval.xferbench.presets import FULL, NANO, XferBenchPretraining, XferBenchTuning
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context, Result, Stopped
-from ecsuite.runtime.ragged import Ragged
 
 MACHINE = Machine(device="cpu", precision="fp32", num_threads=1)
 
@@ -60,16 +59,10 @@ def score(tmp_path):
         file = tmp_path / "tokens.safetensors"
         file.write_bytes(save({name: each.contiguous() for name, each in windows.items()}))
         settings = {name: {"num_context": 0, "ignored": None} for name in windows}
-        found = tune_and_test(
-            pretrained=pretrained,
-            tokens=Result(value={"vocab_size": vocab_size, "repeats": 1.0, "windows": settings}, arrays=file),
-            text="known",
-            sizes=replace(NANO, **options).part(XferBenchTuning),
-            weight_decay=0.01,
-            seed=0,
-            machine=MACHINE,
-            context=Context(scratch=tmp_path / "scratch"),
-        )
+        tokens = Result(value={"vocab_size": vocab_size, "repeats": 1.0, "windows": settings}, arrays=file)
+        sizes, context = replace(NANO, **options).part(XferBenchTuning), Context(scratch=tmp_path / "scratch")
+        given = {"text": "known", "sizes": sizes, "weight_decay": 0.01, "seed": 0, "machine": MACHINE}
+        found = tune_and_test(pretrained=pretrained, tokens=tokens, **given, context=context)
         assert found["test_tokens"] == len(windows["test"]) * NANO.context
         return found["cross_entropy"]
 
@@ -90,32 +83,22 @@ def test_pretraining_on_a_languages_own_kind_helps(pretrained, score):
     """A target that repeats every token is easier for a model that has learnt to repeat."""
     rng = np.random.default_rng(0)
     doubled = np.repeat(rng.integers(40, size=4000), 2)
-    corpus = Corpus(messages=Ragged(doubled.astype(np.int32), np.array([0, len(doubled)])))
+    corpus = Corpus([doubled.tolist()])
     other = np.repeat(rng.integers(40, size=2000), 2)
-    helped, alone = (
-        score(
-            pretrained(source, lr=3e-3, pretrain_tokens=8000, pretrain_epochs=8),
-            *(other[:2000], other[2000:], 40),
-            tune_lr=3e-3,
-            tune_epochs=4,
-        )
-        for source in (corpus, None)
-    )
+    initial = [pretrained(each, lr=3e-3, pretrain_tokens=8000, pretrain_epochs=8) for each in (corpus, None)]
+    how = {"tune_lr": 3e-3, "tune_epochs": 4}
+    helped, alone = (score(each, other[:2000], other[2000:], 40, **how) for each in initial)
     assert helped < alone - 0.1
 
 
 @pytest.mark.slow
-def test_dropout_is_a_function_of_the_seed(corpus, pretrained):
+def test_dropout_is_a_function_of_the_seed_and_a_stopped_pretraining_goes_on(corpus, pretrained, tmp_path):
     state, threads = torch.get_rng_state(), torch.get_num_threads()
     first = pretrained(corpus, dropout=0.1).arrays.read_bytes()
     assert torch.equal(torch.get_rng_state(), state) and torch.get_num_threads() == threads
     torch.rand(3)
     assert pretrained(corpus, dropout=0.1).arrays.read_bytes() == first
     assert pretrained(corpus).arrays.read_bytes() != first
-
-
-@pytest.mark.slow
-def test_a_pretraining_that_was_stopped_goes_on(corpus, pretrained, tmp_path):
     calls = itertools.count(1)
     scratch = tmp_path / "stopped"
     with pytest.raises(Stopped):
@@ -158,3 +141,89 @@ def test_tiny_jobs_have_the_figures_of_their_version(study_of, texts, tmp_path, 
     found = (hashlib.sha256(data).hexdigest()[:16], sum_of_squares, results[tuning].value["cross_entropy"])
     assert found[0] == digest
     assert found[1:] == (pytest.approx(squares, rel=1e-5), pytest.approx(nats, rel=1e-4))
+
+
+def windows_of(stream):
+    return Windows(symbols=stretches(stream, NANO.context + 1, NANO.context))
+
+
+def model_of(vocab_size):
+    return LanguageModel(vocab_size, NANO, torch.Generator().manual_seed(0))
+
+
+def test_the_learning_rate_falls_to_zero_and_the_mean_is_over_tokens_whatever_the_batch(monkeypatch):
+    rates = []
+
+    class Spy(torch.optim.AdamW):
+        def step(self, closure=None):
+            rates.append((self.param_groups[0]["lr"], self.param_groups[0]["weight_decay"]))
+            return super().step(closure)
+
+    monkeypatch.setattr(torch.optim, "AdamW", Spy)
+    windows = windows_of(np.arange(10 * NANO.context + 1) % 5)
+    options = {"num_epochs": 1, "batch": 1, "lr": 1.0, "weight_decay": 0.3}
+    train(model_of(5), windows, **options, generator=torch.Generator())
+    assert rates == [(pytest.approx(1 - step / 10), 0.3) for step in range(10)]
+    model, stream = model_of(30), np.random.default_rng(0).integers(30, size=300)
+    windows = Windows(symbols=stretches(stream, 17, 8), num_context=8)
+    values = [cross_entropy(model, windows, batch) for batch in (1, 7, 1000)]
+    assert {num for _, num in values} == {16 + 8 * (len(windows) - 1)}
+    assert [value for value, _ in values] == pytest.approx([values[0][0]] * 3, rel=1e-5)
+
+
+@pytest.fixture
+def compiling(monkeypatch):
+    """Models as narrow as ours are compiled, as if this processor were a GPU; returns what a compilation does."""
+    monkeypatch.setattr(gpt2, "COMPILED_WIDTH", 1)
+    monkeypatch.setattr(torch.random, "fork_rng", lambda **_: nullcontext())
+    calls = []
+
+    def compiled(fails):
+        def call(function, *arguments):
+            calls.append(fails)
+            if fails:
+                raise RuntimeError("no compiler\nis here")
+            return function(*arguments)
+
+        monkeypatch.setattr(torch, "compile", lambda function, dynamic: partial(call, function))
+        return calls
+
+    return compiled
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_model_that_cannot_be_compiled_is_trained_as_it_is(compiling, fails):
+    calls, model = compiling(fails), model_of(5)
+    windows = windows_of(np.arange(5 * NANO.context + 1) % 5)
+    losses = [lambda: model.loss(*windows.take(torch.arange(2)))] * 2
+    before = model.loss(*windows.take(torch.arange(2))).item()
+    reason = gpt2.compile_if_wide(model, 8, torch.device("cuda"), losses)
+    assert reason == ("RuntimeError: no compiler is here" if fails else None)
+    assert len(calls) == (1 if fails else 2)
+    assert all(parameter.grad is None for parameter in model.parameters())
+    assert model.loss(*windows.take(torch.arange(2))).item() == pytest.approx(before)
+    assert len(calls) == (1 if fails else 3)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A folder with the results of the corpus for both texts."""
+    return tmp_path_factory.mktemp("kept")
+
+
+@pytest.fixture
+def both(study_of, kept):
+    """The result of the corpus for both texts; computed by the first test that asks."""
+    return measure(study_of(), Runner(folder=kept))
+
+
+@pytest.mark.slow
+def test_texts_seeds_and_processes_do_not_disturb_each_other(study_of, texts, both, draw):
+    alone = measure(study_of(texts=texts[1:]), Runner())
+    assert alone.by_seed[0] == {"artificial-2": both.by_seed[0]["artificial-2"]}
+    drawn = {seed: draw(seed) for seed in (0, 1)}
+    result = measure(study_of(drawn, texts[:1], seeds=[0, 1]), Runner())
+    assert result.by_seed[0] == {"artificial-1": both.by_seed[0]["artificial-1"]}
+    same = plan(study_of(draw(0), texts[:1], seeds=[0, 1]))
+    assert plan(study_of(drawn, texts[:1], seeds=[0, 1]))[1,] != same[1,]
+    assert measure(study_of(), Runner(num_workers=2)) == both

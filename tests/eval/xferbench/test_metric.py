@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from ecsuite.corpus import Corpus
+from ecsuite.eval.metrics.conclusions import passes_of
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.views.scorecard import score_corpus
-from ecsuite.eval.xferbench.metric import jobs_of, score_source, xferbench
+from ecsuite.eval.xferbench.metric import jobs_of, report, score_source, xferbench
 from ecsuite.eval.xferbench.presets import NANO, PRESETS, XferBenchOptions
 from ecsuite.eval.xferbench.texts import ArtificialText
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.runtime.ragged import Ragged
 
 
 @pytest.fixture
@@ -59,15 +59,6 @@ def test_no_pretraining_on_a_short_text(tmp_path):
     assert score.details["text_repeats"]["xx"] > 1
 
 
-def test_where_all_seeds_diverge_the_other_metrics_are_shown(corpus, monkeypatch):
-    """One metric that could not be computed ended the command."""
-    monkeypatch.setitem(PRESETS, "mini", replace(NANO, name="mini", lr=1e30))
-    *others, score = score_corpus(corpus, ["elcc", "xferbench"], Options()).scores
-    assert all(each.value is not None for each in others) and score.value is None
-    assert score.reason.startswith("pretraining, seed 0: the loss is nan at update ")
-    assert "|seeds:0|" in score.signature and score.details["preset"] == "mini"
-
-
 @pytest.mark.parametrize(
     ("symbols", "options", "message"),
     [
@@ -81,5 +72,27 @@ def test_a_corpus_that_does_not_fit_is_told_before_the_work(study_of, symbols, o
         study_of(Corpus([[int(symbol)] for symbol in symbols]), **options)
 
 
-def test_nothing_is_planned_for_a_corpus_without_symbols():
-    assert jobs_of(Corpus(messages=Ragged.from_rows([[], []])), Options()) == []
+@pytest.mark.parametrize(
+    ("sizes", "passes"),
+    [
+        ([1_000], "4"),
+        ([3_000], "1.33"),
+        ([20_000], "1"),
+        ([None], "1"),
+        ([20_000, 1_000], "4"),
+        ([7], "571.43"),
+    ],
+)
+def test_the_signature_has_the_passes_over_the_shortest_corpus(study_of, sizes, passes):
+    corpora = {seed: None if size is None else Corpus([[0] * size]) for seed, size in enumerate(sizes)}
+    line = report(study_of(corpora, seeds=range(len(sizes))), None, "not computed").signature
+    assert f"|passes:{passes}|" in line and passes_of(line) == float(passes)
+
+
+def test_where_all_seeds_diverge_the_other_metrics_are_shown(corpus, monkeypatch):
+    assert jobs_of(Corpus([[], []]), Options()) == []
+    monkeypatch.setitem(PRESETS, "mini", replace(NANO, name="mini", lr=1e30))
+    *others, score = score_corpus(corpus, ["elcc", "xferbench"], Options()).scores
+    assert all(each.value is not None for each in others) and score.value is None
+    assert score.reason.startswith("pretraining, seed 0: the loss is nan at update ")
+    assert "|seeds:0|" in score.signature and score.details["preset"] == "mini"

@@ -18,11 +18,12 @@ VALUES = np.random.default_rng(1).normal(5, 0.2, (4, 6)) + np.arange(6) + 0.1 * 
 
 def test_equation_4():
     np.testing.assert_allclose(normalise(np.array([[1.0, 10], [2, 30], [3, 50]])), [[-1, -1], [0, 0], [1, 1]])
-
-
-def test_equation_4_takes_out_level_and_scale_of_a_language():
     np.testing.assert_allclose(normalise(VALUES * np.arange(1, 7) + np.arange(6)), normalise(VALUES))
     np.testing.assert_allclose(normalise(VALUES), stats.zscore(VALUES, ddof=1))
+    values = np.array([1.0, 2, 4])[:, None] + np.zeros(6) + np.arange(6)
+    for each, score in zip(normalised_scores(sources(values)), values.mean(1), strict=True):
+        assert each.paper == pytest.approx((score, score))
+        assert each.program == pytest.approx((score, score))
 
 
 def test_bounds_by_both_procedures(monkeypatch):
@@ -43,28 +44,15 @@ def test_bounds_by_both_procedures(monkeypatch):
         assert each.program[0] < score < each.program[1]
 
 
-def test_procedures_agree_where_languages_differ_in_level_alone():
-    values = np.array([1.0, 2, 4])[:, None] + np.zeros(6) + np.arange(6)
-    for each, score in zip(normalised_scores(sources(values)), values.mean(1), strict=True):
-        assert each.paper == pytest.approx((score, score))
-        assert each.program == pytest.approx((score, score))
-
-
-def test_the_order_of_sources_does_not_matter():
+def test_order_few_languages_and_nothing_to_normalise_by():
     found = normalised_scores(sources(VALUES))
     turned = normalised_scores(sources(VALUES[::-1]))[::-1]
     assert [each.mean for each in turned] == pytest.approx([each.mean for each in found])
     for one, other in zip(found, turned, strict=True):
         assert one.program == pytest.approx(other.program)
-
-
-def test_few_languages_have_a_mean_and_no_bounds():
     found = normalised_scores(sources(VALUES[:, :4]))
     assert all(each.ci95 is each.paper is each.program is None for each in found)
     assert found[0].mean == pytest.approx(stats.zscore(VALUES[:, :4], ddof=1)[0].mean())
-
-
-def test_where_there_is_nothing_to_normalise_by():
     assert normalised_scores(sources(VALUES[:1])) == "normalisation needs at least two sources"
     equal = VALUES.copy()
     equal[:, 2] = 5.0

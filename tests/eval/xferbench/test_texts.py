@@ -4,11 +4,7 @@ import gzip
 
 import pytest
 
-from ecsuite.eval.xferbench.texts import (
-    TextFile,
-    fingerprint,
-    read_texts,
-)
+from ecsuite.eval.xferbench.texts import TextFile, fingerprint, read_texts
 from ecsuite.runtime.errors import ConfigError
 
 NO_DOCUMENT = ":2: expected a JSON string, or an object with a string as"
@@ -49,9 +45,6 @@ def test_texts_are_known_by_name_and_content(tmp_path):
     assert [text.job_key() == same.job_key() for text in others] == [False, True]
     assert [fingerprint([text]) == fingerprint([same]) for text in others] == [False, True]
     assert fingerprint([same, TextFile("c", tmp_path / "c.txt")]).startswith("a+c#")
-
-
-def test_the_same_bytes_in_a_text_and_in_json_lines_are_two_texts(tmp_path):
     content = b'\n"one line"\n{"text": "another"}\n'
     texts = []
     for name in ("a.txt", "a.jsonl", "b.jsonl"):

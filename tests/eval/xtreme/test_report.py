@@ -1,8 +1,9 @@
-"""Tables fit a terminal; notes state the settings; the gain over random init is the main result."""
+"""Tables fit a terminal; notes state the settings; the picture has a panel per task and a row per language."""
 
 import pytest
 
-from ecsuite.eval.xtreme.report import report
+from ecsuite.eval.xtreme import report as report_module
+from ecsuite.eval.xtreme.report import draw, report
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
 LEADS = {"corpus": 5, "parentheses": 2}
@@ -14,14 +15,9 @@ def level(body, seed, task, language):
     return (60 if language == "en" else 20) + seed + LEADS.get(body, 0) + jitter
 
 
-def texts(found):
-    """Each table as printed."""
-    return [str(table) for table in found.tables]
-
-
 def table(found, title):
-    """The table with a title."""
-    return next(text for text in texts(found) if text.split("\n")[0] == title)
+    """The table with a title, as printed."""
+    return next(text for text in map(str, found.tables) if text.split("\n")[0] == title)
 
 
 def row(found, title, first):
@@ -41,16 +37,12 @@ def nine(make_result):
 
 
 @pytest.mark.slow
-def test_transfer_beside_chance_and_baseline(found, nine):
+def test_tables_of_all_tasks(found, nine):
     title = "Transfer from English: corpus"
     assert row(found, title, "POS") == "POS F1 66.0 26.0 40.0 5.0 4.0 70.0 20.0".split()
     assert row(nine, title, "XQuAD")[1] == "EM"
     assert row(nine, title, "BUCC") == "BUCC F1 - 26.0 - - 4.0 - 20.0".split()
-
-
-@pytest.mark.slow
-def test_tables_of_all_tasks(nine):
-    assert [text.split("\n")[0] for text in texts(nine)] == [
+    assert [text.split("\n")[0] for text in map(str, nine.tables)] == [
         "Scores and gains",
         "Gains over further controls: corpus",
         "By task",
@@ -67,19 +59,15 @@ def test_wide_figures_and_long_names_are_whole(make_result):
         return (100 if body == name else 0) - 20 * (seed == 1)
 
     found = report(make_result(level, bodies=(name, "random init"), tasks=("xnli", "xquad"), corpus=name))
-    assert name in table(found, "Scores and gains") and "100.0 [100.0, 100.0]" in table(
-        found, "Scores and gains"
-    )
+    shown = table(found, "Scores and gains")
+    assert name in shown and "100.0 [100.0, 100.0]" in shown
     assert found.notes[0].startswith(f"{name}: ") and found.notes[-2].startswith(f"{name} over random init: ")
 
 
-def test_in_language_has_no_gap(make_result):
+def test_without_transfer_or_controls_there_is_no_gap_and_no_gain(make_result):
     found = report(make_result(level, protocol="in-language"))
-    assert not any("Transfer from English" in text for text in texts(found))
+    assert not any("Transfer from English" in text for text in map(str, found.tables))
     assert not any("gap" in line or "Gain over" in line for line in found.notes)
-
-
-def test_a_published_model_alone(make_result):
     result = make_result(level, bodies=("mbert",), corpus="mbert", protocol="published", baselines={})
     found = report(result)
     assert row(found, "Scores", "mbert") == "mbert 31.0 31.0 31.0".split()
@@ -87,3 +75,28 @@ def test_a_published_model_alone(make_result):
     assert row(found, "POS by language", "fr ") == "fr French IE: Romance Latin 21.0 - 4.0".split()
     assert found.notes[-2] == "mbert: no gain reported: the backbone 'random init' was not run."
     assert not any(line.startswith("baseline") for line in found.notes)
+
+
+def drawn_level(body, seed, task, language):
+    return 30 + seed + 5 * (body == "corpus") + ord(language[0]) % 9
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Draws a result and returns the figure."""
+
+    def drawn(result):
+        kept = []
+        monkeypatch.setattr(report_module, "save", lambda figure, *paths: kept.append(figure))
+        draw(result)
+        return kept[0]
+
+    return drawn
+
+
+def test_all_tasks_and_unknown_languages_are_drawn(make_result, tmp_path, drawn):
+    draw(make_result(drawn_level, seeds=(0,), tasks=tuple(TASKS), languages=None), tmp_path / "all.svg")
+    assert (tmp_path / "all.svg").read_text().count("Kartvelian") >= 1
+    axes, *_ = drawn(make_result(drawn_level, languages=("en", "xx"))).axes
+    assert {label.get_text() for label in axes.get_yticklabels()} == {"English, Latin", "xx"}
+    assert "unknown" in [text.get_text() for text in axes.texts]

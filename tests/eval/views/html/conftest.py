@@ -13,9 +13,7 @@ from ecsuite.eval.views.html.page import write_report
 KINDS, SIZES, SEEDS = ("gumbel", "reinforce"), (5, 20, 80), (1, 2, 3)
 
 
-def written_run(
-    folder, kind, size, seed, *, topsim=None, version="0.1.0", concepts=("color=red", "shape=star")
-):
+def written_run(folder, kind, size, seed, *, concepts=("color=red", "shape=star")):
     """A run folder with a corpus of four messages."""
     folder.mkdir(parents=True)
     config = {
@@ -37,11 +35,11 @@ def written_run(
     (folder / "meanings.jsonl").write_text("".join(json.dumps({"concepts": row}) + "\n" for row in rows))
     metadata = {
         "vocab_size": size, "eos": 0, "config": config,
-        "versions": {"ecsuite": version, "torch": "2.13.0", "device": "cpu", "num_threads": 1},
+        "versions": {"ecsuite": "0.1.0", "torch": "2.13.0", "device": "cpu", "num_threads": 1},
         "training": {"stopped": "epochs", "step": 3, "accuracy": log[-1]["valid"]["accuracy"], "loss": 1.0},
     }  # fmt: skip
     (folder / "metadata.json").write_text(json.dumps(metadata))
-    value = draw.random() / 5 + (0.5 if kind == "reinforce" else 0.1) if topsim is None else topsim
+    value = draw.random() / 5 + (0.5 if kind == "reinforce" else 0.1)
     score = {
         "name": "topsim", "value": value, "ci95": [value - 0.1, value + 0.1], "about": "topographic similarity",
         "reason": None, "details": {}, "signature": "topsim|eos:strip|v:1",

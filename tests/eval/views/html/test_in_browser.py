@@ -9,10 +9,7 @@ from headless import CHROMIUM, chromium
 
 from ecsuite.eval.views.html.page import write_report
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
-    pytest.mark.slow,
-]
+pytestmark = [pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"), pytest.mark.slow]
 AXE = (Path(__file__).parents[3] / "people" / "axe" / "axe.min.js").read_text()
 
 HOSTILE = "<script>window.attacked = 1</script><img src=x onerror='window.attacked = 1'>"

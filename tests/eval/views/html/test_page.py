@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 import ecsuite as ec
+from ecsuite.eval.views.html import corpora
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -43,19 +44,14 @@ def test_a_large_corpus_fits(tmp_path, page_of):
 def test_differences_to_a_base_have_one_correction(study, page_of):
     text, _ = page_of(study, base="channel.kind=gumbel", metrics=["topsim"])
     part = text[text.index('id="differences"') : text.index('id="messages"')]
-    assert (
-        "Differences to channel.kind=gumbel" in part
-        and "Holm&#39;s correction for 3 comparisons of topsim" in part
-    )
+    assert "Differences to channel.kind=gumbel" in part
+    assert "Holm&#39;s correction for 3 comparisons of topsim" in part
     # Only the settings without the base's value, each against the gumbel with its own size of vocabulary.
-    assert re.findall(r'<th scope="row">(.*?)</th>', part) == [
-        f"channel.kind=reinforce, channel.vocab_size={size}" for size in (5, 20, 80)
-    ]
+    expected = [f"channel.kind=reinforce, channel.vocab_size={size}" for size in (5, 20, 80)]
+    assert re.findall(r'<th scope="row">(.*?)</th>', part) == expected
     by_path, _ = page_of(study, base=str(study / "runs" / "reinforce-20-2"), metrics=["topsim"])
-    assert (
-        "Differences to channel.kind=reinforce, channel.vocab_size=20" in by_path
-        and "for 5 comparisons" in by_path
-    )
+    assert "Differences to channel.kind=reinforce, channel.vocab_size=20" in by_path
+    assert "for 5 comparisons" in by_path
 
 
 @pytest.mark.usefixtures("no_galleries")
@@ -93,7 +89,40 @@ def test_unknown_names_are_refused_before_anything_is_written(study, tmp_path, o
     assert not (tmp_path / "new").exists()
 
 
-def test_bad_paths(ecsuite, tmp_path, study):
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+def test_what_data_say_is_never_markup_and_nothing_is_loaded(tmp_path, write_run, page_of):
+    write_run(tmp_path / "runs" / "a", HOSTILE, 5, 1, concepts=(f"color={HOSTILE}", "shape=star"))
+    write_run(tmp_path / "runs" / "b", "gumbel", 5, 1)
+    text, data = page_of(tmp_path, title=HOSTILE)
+    assert text.count("<script") == 2 and "<img" not in text
+    assert any(HOSTILE in concept for corpus in data["corpora"] for concept in corpus["concepts"])
+    assert not re.search(r"(src|href)=[\"'](?!#|data:)", text) and not re.search(r"@import|url\((?!#)", text)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-") and "unsafe" not in policy
+
+
+def test_pictures_of_objects_that_do_not_fit_are_left_out(tmp_path, write_run, page_of, monkeypatch):
+    """A run of a world of images; every other row of its corpus has the same picture."""
+    write_run(tmp_path / "runs" / "a", "gumbel", 5, 1)
+    config = tmp_path / "runs" / "a" / "config.yaml"
+    config.write_text(config.read_text().replace("kind: attributes", "kind: shape"))
+
+    def pictures(folder, corpus, rows):
+        shades = {row: np.full((8, 24, 3), 40 * (row % 2), dtype=np.uint8) for row in rows}
+        return {row: (shade, f"shade {row % 2}") for row, shade in shades.items()}
+
+    monkeypatch.setattr(corpora, "corpus_pictures", pictures)
+    [corpus] = page_of(tmp_path / "runs" / "a")[1]["corpora"]
+    assert [words for _, words in corpus["pictures"]] == ["shade 0", "shade 1"]
+    assert corpus["picture_of_row"] == [0, 1, 1] and len(corpus["rows"]) == 3
+    monkeypatch.setattr(corpora, "PICTURES", 150)
+    [corpus] = page_of(tmp_path / "runs" / "a")[1]["corpora"]
+    assert corpus["picture_of_row"] == [0] and len(corpus["pictures"]) == 1
+
+
+def test_bad_paths_and_files_without_runs(ecsuite, tmp_path, study):
     (tmp_path / "empty").mkdir()
     for arguments, said in (
         (["empty"], "empty: no run, corpus or scores"),
@@ -103,31 +132,24 @@ def test_bad_paths(ecsuite, tmp_path, study):
     ):
         code, out, err = ecsuite("report", *arguments)
         assert (code, out) == (2, "") and said in err and err.count("\n") == 1
-
-
-@pytest.mark.usefixtures("no_galleries")
-def test_the_command_says_what_it_wrote(ecsuite, tmp_path, study):
-    code, out, err = ecsuite("report", str(study), "--by", "channel.kind")
-    assert (code, err) == (0, "")
-    assert re.fullmatch(r"18 runs and the messages of 18 corpora in report.html \(0.\d MB\)\n", out)
-    assert json.loads(re.search(r'id="data">(.*?)</script>', (tmp_path / "report.html").read_text())[1])
-
-
-@pytest.mark.usefixtures("no_galleries")
-def test_what_cannot_be_shown_is_told(study, ecsuite, tmp_path):
-    shutil.copytree(study / "runs" / "gumbel-5-1", tmp_path / "run")
-    (tmp_path / "run" / "corpus.jsonl").write_text("[1, 2]\n[1,\n")
-    code, out, err = ecsuite("report", "run")
-    assert code == 0 and out.startswith("1 run and the messages of 0 corpora")
-    assert err.startswith("note: run: run/corpus.jsonl:2: expected ") and err.count("\n") == 1
-
-
-def test_a_file_of_a_study_is_no_empty_page(tmp_path):
     file, page = tmp_path / "cbm.json", tmp_path / "report.html"
     file.write_text(json.dumps({"study": {"name": "cbm_table1"}, "rows": [], "findings": []}))
     with pytest.raises(ConfigError, match="nothing to show: expected runs, sweeps, corpora or scores files"):
         ec.report(file, out=page)
     assert not page.exists()
+
+
+@pytest.mark.usefixtures("no_galleries")
+def test_what_is_written_and_what_cannot_be_shown_is_told(ecsuite, tmp_path, study):
+    code, out, err = ecsuite("report", str(study), "--by", "channel.kind")
+    assert (code, err) == (0, "")
+    assert re.fullmatch(r"18 runs and the messages of 18 corpora in report.html \(0.\d MB\)\n", out)
+    assert json.loads(re.search(r'id="data">(.*?)</script>', (tmp_path / "report.html").read_text())[1])
+    shutil.copytree(study / "runs" / "gumbel-5-1", tmp_path / "run")
+    (tmp_path / "run" / "corpus.jsonl").write_text("[1, 2]\n[1,\n")
+    code, out, err = ecsuite("report", "run")
+    assert code == 0 and out.startswith("1 run and the messages of 0 corpora")
+    assert err.startswith("note: run: run/corpus.jsonl:2: expected ") and err.count("\n") == 1
 
 
 def test_seeds_that_formed_a_protocol_are_a_column_and_in_the_methods(tmp_path, write_run, page_of):
@@ -143,6 +165,5 @@ def test_seeds_that_formed_a_protocol_are_a_column_and_in_the_methods(tmp_path, 
     folders = [tmp_path / f"run{seed}" for seed in (1, 2, 3)]
     text, _ = page_of(*folders)
     assert "2 of 3 [9%, 99%]</td>" in text and "the mean may be far from all seeds" in text
-    assert "with the exact 95 % interval of their share: 2 of 3 [9%, 99%]." in ec.methods(*folders).text(
-        "text"
-    )
+    told = "with the exact 95 % interval of their share: 2 of 3 [9%, 99%]."
+    assert told in ec.methods(*folders).text("text")

@@ -45,9 +45,8 @@ def test_the_known_text_of_a_known_run(ecsuite, small_files):
     assert [paragraphs[place] for place in (0, 2, 3, 5)] == [GAME, TRAINING, RUNS, SCORES]
     assert CHANCE in paragraphs[4]
     assert paragraphs[6].startswith("Results were computed with ecsuite ") and "EPYC" not in out
-    assert (
-        paragraphs[7] == "**References**" and "- Diederik P. Kingma, Jimmy Ba (2015). Adam: " in paragraphs[8]
-    )
+    assert paragraphs[7] == "**References**"
+    assert "- Diederik P. Kingma, Jimmy Ba (2015). Adam: " in paragraphs[8]
     assert "The machine: " in ecsuite("methods", "finished", "--hardware")[1]
 
 
@@ -57,22 +56,16 @@ def test_the_keys_of_latex_are_those_of_its_bibtex(ecsuite, small_files, tmp_pat
     keys = {key for keys in re.findall(r"\\cite{([^}]*)}", out) for key in keys.split(",")}
     assert keys == set(re.findall(r"@\w+{(\w+),", (tmp_path / "a.bib").read_text())) and "kingma2015" in keys
     assert r"~\cite{jang2017,maddison2017}" in out and r"past end blank" in out
-
-
-def test_works_are_those_of_cite(ecsuite, small_files, tmp_path):
     ecsuite("methods", "finished", "--bib", "a.bib")
     cited = ecsuite("cite", "finished")[1]
     of_run = set(re.findall(r"@\w+{(\w+),", cited)) - {"boldt2024xferbench"}
     assert of_run <= set(re.findall(r"@\w+{(\w+),", (tmp_path / "a.bib").read_text()))
 
 
-def test_a_grammar_says_how_it_was_made(small_files):
+def test_studies_and_grammars_tell_their_settings(small_files, tmp_path):
     text = str(ec.methods("perm"))
     assert text.startswith("The corpus perm has ") and "the artificial language perm (perm: " in text
     assert "number of attributes 2, number of values 3, word length 2" in text and "(Perkins 2021)" in text
-
-
-def test_an_icy_study_tells_its_settings_and_who_did_not_reach_the_target(tmp_path):
     runs = [{"seed": 1, "reached": True}, {"seed": 2, "reached": False}]
     study = {
         "protocol": "exact", "role": "sender", "models": ["husendz:dgsend"], "receivers": [], "grammars": ["rot"],
@@ -83,21 +76,14 @@ def test_an_icy_study_tells_its_settings_and_who_did_not_reach_the_target(tmp_pa
     text = str(ec.methods(tmp_path / "icy.json"))
     assert "The models, as senders, are husendz:dgsend (Perkins 2021; Dagan et al. 2020)." in text
     assert "Settings: target 0.8, cap ratio 20.0, hidden size 128, number of values 10." in text
-    assert (
-        "The target was not reached within the maximum number of updates by husendz:dgsend on rot (seed 2)."
-        in text
-    )
-
-
-def test_a_cbm_study_tells_its_games_and_failed_seeds(small_files, tmp_path):
+    assert "within the maximum number of updates by husendz:dgsend on rot (seed 2)." in text
     with open("finished/metadata.json") as file:
         config = json.load(file)["config"]
     run = {"seed": 1, "chance": {"accuracy": 0.25}}
     row = {"name": "thing_qt", "config": config, "runs": [run], "failures": {"2": "it diverged"}}
     study = {"name": "cbm_table1", "about": "", "published": "table1", "seeds": [1, 2]}
-    (tmp_path / "cbm.json").write_text(
-        json.dumps({"format": 1, "study": study, "rows": [row], "findings": []})
-    )
+    data = {"format": 1, "study": study, "rows": [row], "findings": []}
+    (tmp_path / "cbm.json").write_text(json.dumps(data))
     text = str(ec.methods(tmp_path / "cbm.json"))
     assert text.startswith(GAME) and "Each was trained with 2 seeds (1 and 2)" in text
     assert "All means exclude the runs that failed: thing_qt with seed 2: it diverged." in text

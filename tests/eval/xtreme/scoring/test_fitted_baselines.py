@@ -25,33 +25,24 @@ def columns(text):
     return "".join("\t".join(word.split("/")) + "\n" if word != "|" else "\n" for word in text.split())
 
 
-def test_the_lexicon_tags_words_numbers_and_unknown_words(store, run):
-    store(
-        "udpos/train-en.tsv", columns("The/DET dog/NOUN run/NOUN | run/VERB run/VERB 5/NUM cat/NOUN dog/NOUN")
-    )
-    store("udpos/test-xx.tsv", columns("THE/DET run/VERB | 12/NUM ٣/NUM hund/NOUN 3a/X"))
-    assert run("udpos", "xx")[0] == [("DET", "VERB"), ("NUM", "NUM", "NOUN", "NOUN")]
-
-
-def test_dev_is_used_if_train_or_its_labels_are_missing(store, run):
+def test_the_lexicon_is_of_train_or_else_of_dev(store, run):
     store("udpos/dev-en.tsv", columns("a/DET a/NOUN"))
     assert run("udpos", "en", "majority")[0] == [("DET", "DET")]
     store("udpos/train-en.tsv", "One\ntwo\n")
     assert run("udpos", "en", "majority")[0] == [("DET", "DET")]
     store("udpos/train-en.tsv", columns("a/DET b/NOUN c/NOUN"))
     assert run("udpos", "en", "majority")[0] == [("NOUN", "NOUN")]
+    words = "The/DET dog/NOUN run/NOUN | run/VERB run/VERB 5/NUM cat/NOUN dog/NOUN"
+    store("udpos/train-en.tsv", columns(words))
+    store("udpos/test-xx.tsv", columns("THE/DET run/VERB | 12/NUM ٣/NUM hund/NOUN 3a/X"))
+    assert run("udpos", "xx")[0] == [("DET", "VERB"), ("NUM", "NUM", "NOUN", "NOUN")]
 
 
 @pytest.mark.parametrize(
     ("name", "text", "task", "message"),
     [
         ("udpos/train-en.tsv", "a\tBAD\n", "udpos", "train-en.tsv:1: tag 'BAD'; expected one of "),
-        (
-            "udpos/dev-en.tsv",
-            "One\ntwo\n",
-            "udpos",
-            ": expected labels of udpos in 'en' (dev), found none",
-        ),
+        ("udpos/dev-en.tsv", "One\ntwo\n", "udpos", ": expected labels of udpos in 'en' (dev), found none"),
         ("pawsx/dev-en.tsv", "a\tb\n", "pawsx", ": expected labels of pawsx in 'en' (dev), found none"),
     ],
 )
@@ -69,30 +60,15 @@ def test_answers_are_sentences(store, run):
         {"id": "r", "question": "?", "answers": [{"text": "He is old.", "answer_start": 32}]},
     ]
     context = "Ada lives in Oslo. Bob met Ada! He is old."
-    store(
-        "xquad/xquad.es.json",
-        json.dumps({"data": [{"paragraphs": [{"context": context, "qas": questions}]}]}),
-    )
+    data = {"data": [{"paragraphs": [{"context": context, "qas": questions}]}]}
+    store("xquad/xquad.es.json", json.dumps(data))
     assert run("xquad", "es")[0] == {"q": "Bob met Ada!", "r": "Ada lives in Oslo."}
     assert run("xquad", "es", "first sentence")[0] == {"q": "Ada lives in Oslo.", "r": "Ada lives in Oslo."}
 
 
-def test_unknown_baselines(tmp_path):
-    with pytest.raises(ConfigError, match="unknown baseline 'lexikon'; did you mean 'lexicon'\\?"):
-        TASKS["udpos"].fit_baseline(tmp_path, "lexikon")
-
-
 LEXICON = {
-    "en": 84.8,
-    "kk": 35.4,
-    "he": 30.6,
-    "id": 27.8,
-    "eu": 26.7,
-    "fa": 13.8,
-    "zh": 5.3,
-    "ur": 3.0,
-    "ja": 1.4,
-}
+    "en": 84.8, "kk": 35.4, "he": 30.6, "id": 27.8, "eu": 26.7, "fa": 13.8, "zh": 5.3, "ur": 3.0, "ja": 1.4,
+}  # fmt: skip
 """F1 on the available test sets, computed by an independent program (reference/xtreme.md, section 0)."""
 
 

@@ -1,1 +1,0 @@
-"""What kept results of runs hold."""
