@@ -408,9 +408,19 @@ def settings_tree(settings: Iterable[tuple[str, Any]]) -> Tree:
             else:
                 place[section] = {KIND: below} if section in place else {}
             place = place[section]
-        below = place.get(last)
-        place[last] = {**below, KIND: value} if isinstance(below, dict) and isinstance(value, str) else value
+        place[last] = _laid_over(place.get(last), value)
     return tree
+
+
+def _laid_over(below: Any, value: Any) -> Any:
+    """Lay a value over the former value of its key: a name or a mapping keeps the options given before."""
+    if not isinstance(below, dict):
+        return value
+    if isinstance(value, str):
+        return {**below, KIND: value}
+    if isinstance(value, Mapping):
+        return below | {key: _laid_over(below.get(key), each) for key, each in value.items()}
+    return value
 
 
 def paths_of(tree: Tree) -> Iterator[str]:

@@ -5,7 +5,7 @@ import shutil
 import pytest
 import torch
 
-from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment, with_changes
 from ecsuite.games.plays.notes import choose_game_precision
 from ecsuite.runtime.errors import ConfigError
 
@@ -45,6 +45,26 @@ def test_mistakes_in_overrides_are_named(assignment):
     assert "\n" not in str(error.value)
     assert MISTAKES[assignment] in str(error.value)
     assert str(error.value).startswith("--set")
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_section_keeps_the_settings_given_before_it_by_key(as_text):
+    """For example in `set:` of a study."""
+    given = {
+        "training.num_examples": 64,
+        "channel.vocab_size": 7,
+        "channel": {"max_len": 2},
+        "training": {"precision": "fp32"},
+    }
+    if as_text:
+        found = load_experiment("disc_tiny", [f"{key}={value}" for key, value in given.items()])
+    else:
+        found = with_changes(load_experiment("disc_tiny"), given)
+    assert (
+        found.training.num_examples == 64
+        and found.training.precision == "fp32"
+        and found.channel.options.vocab_size == 7
+    )
 
 
 TEXT = {"train": "0 1 . 2 3 . 0\n1 1 . 3 3 . 1\n", "other": "0 2 . 2 3 . 0\n1 1 . 3 3 . 1\n"}
