@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.eval.experiments.pictures import curve_of
+from ecsuite.eval.experiments.pictures import curve_of, over_setting
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.figures.canvas import axis_label
@@ -82,7 +82,7 @@ def sources(values, seeds=(1, 2)):
 
 
 def test_intervals_of_an_accuracy_stay_within_0_and_1():
-    _, [line] = pictures.over_setting(sources([({"rate": rate}, 0.7) for rate in (1, 2)]), "accuracy")
+    _, [line] = over_setting(sources([({"rate": rate}, 0.7) for rate in (1, 2)]), "accuracy")
     assert line.high == [1, 1] and line.low == pytest.approx([0.85 - 12.706 * 0.05] * 2, abs=1e-3)
 
 
