@@ -326,27 +326,35 @@ class _Graph:
     def _node(self, function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Sequence[Any]:
         """Add a call of an operation; returns its results."""
         schema, inputs = function._schema, []
+        is_double = any(each.dtype == torch.float64 for each in _tensors((arguments, options)))
         for place, each in enumerate(schema.arguments):
             value = arguments[place] if place < len(arguments) else options.get(each.name, each.default_value)
-            inputs.append(value if isinstance(value, torch._C.Value) else self._constant(value, each.type))
+            inputs.append(
+                value if isinstance(value, torch._C.Value) else self._constant(value, each.type, is_double)
+            )
         node = self.graph.insertNode(self.graph.create(schema.name, inputs, len(schema.returns)))
         if node.schema() != str(schema):
             raise NotImplementedError(f"TorchScript takes {schema} for {node.schema()}")
         self.is_empty = False
         return list(node.outputs())
 
-    def _constant(self, value: Any, kind: Any) -> Any:
-        """Convert an argument to a constant of a TorchScript type."""
+    def _constant(self, value: Any, kind: Any, is_double: bool) -> Any:
+        """Convert an argument to a constant of a TorchScript type; numbers have the precision of the operation."""
         is_list = isinstance(value, list | tuple)
         if is_list and (not value or "Tensor" in str(kind)):
-            parts = [self._constant(each, None) for each in value]
+            parts = [self._constant(each, None, is_double) for each in value]
             node = self.graph.insertNode(self.graph.create("prim::ListConstruct", parts, 1))
             node.output().setType(kind)
             return node.output()
         if isinstance(value, torch.memory_format):
             value = _MEMORY_FORMATS[value]
         elif isinstance(value, float | int) and str(kind) in ("float", "Tensor"):
-            value = float(value) if str(kind) == "float" else torch.tensor(value)
+            is_exact = is_double and isinstance(value, float)
+            value = (
+                float(value)
+                if str(kind) == "float"
+                else torch.tensor(value, dtype=torch.float64 if is_exact else None)
+            )
         if isinstance(value, Tensor) and _memory(value) not in self.memory:
             if id(value) not in self.inputs:
                 self.inputs[id(value)] = (value, self.graph.addInput())

@@ -58,6 +58,19 @@ def test_what_is_outside_is_called_again_and_asked_again(at_once):
         assert found[1][0].tolist() == [0, 1, 2][:size]
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.int64])
+def test_numbers_have_the_precision_of_the_operation(at_once, dtype):
+    def function(values):
+        return {}, [values * 0.1, values + 1 / 3, values.sum() * 0.7, values > 0.1, 2 - values]
+
+    recorded = Recorded()
+    for number in range(3):
+        values = torch.arange(5).to(dtype) / (1 if dtype == torch.int64 else 7) + number
+        found = recorded("form", function, [values])[1]
+        assert all(torch.equal(*pair) for pair in zip(found, function(values)[1], strict=True))
+    assert recorded.replays
+
+
 def test_what_is_large_is_not_recorded_and_not_kept():
     with Recorder([], 1000) as recorder:
         made = torch.ones(300) + 1
