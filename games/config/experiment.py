@@ -408,19 +408,14 @@ def settings_tree(settings: Iterable[tuple[str, Any]]) -> Tree:
             else:
                 place[section] = {KIND: below} if section in place else {}
             place = place[section]
-        place[last] = _laid_over(place.get(last), value)
+        below = place.get(last)
+        if isinstance(below, dict) and isinstance(value, str):
+            place[last] = {**below, KIND: value}
+        elif isinstance(below, dict) and isinstance(value, Mapping) and KIND not in value:
+            place[last] = below | settings_tree(value.items())
+        else:  # a section that names its kind replaces what was given before
+            place[last] = value
     return tree
-
-
-def _laid_over(below: Any, value: Any) -> Any:
-    """Lay a value over the former value of its key: a name or a mapping keeps the options given before."""
-    if not isinstance(below, dict):
-        return value
-    if isinstance(value, str):
-        return {**below, KIND: value}
-    if isinstance(value, Mapping):
-        return below | {key: _laid_over(below.get(key), each) for key, each in value.items()}
-    return value
 
 
 def paths_of(tree: Tree) -> Iterator[str]:

@@ -19,8 +19,8 @@ def test_batches_that_do_not_fit_into_the_memory(ecsuite, monkeypatch):
     ("setting", "message"),
     [
         ("society.senders", "disc_tiny: needs at least "),
-        ("channel.vocab_size", "disc_tiny: no memory has room for agents of such sizes: choose smaller ones"),
-        ("sender.hidden_size", "disc_tiny: no memory has room for agents of such sizes: choose smaller ones"),
+        ("channel.vocab_size", "disc_tiny: agents of such sizes fit into no memory: choose a smaller hidden_size or vocab_size"),
+        ("sender.hidden_size", "disc_tiny: agents of such sizes fit into no memory: choose a smaller hidden_size or vocab_size"),
         ("evaluation.num_valid", "evaluation.num_valid: measures of 9,223,372,036,854,775,807 rounds need at least"),
         ("training.num_examples", "--set: training.num_examples: expected int <= 281474976710656, got"),
     ],

@@ -29,7 +29,7 @@ def test_the_shipped_study_scores_tabulates_and_correlates(ecsuite, downloaded):
     code, out, err = ecsuite("sweep", "paper/elcc", "--on", "here")
     assert code == 0, err
     assert out.endswith("7 corpora of 3 systems; next: ecsuite compare correlations runs/elcc\n")
-    assert " more scores: runs/elcc/scores.csv (a row a corpus)" in out
+    assert " more scores: runs/elcc/scores.csv (one row per corpus)" in out
     assert all(len(line) <= 100 for line in out.splitlines())
     _, out, _ = ecsuite("sweep", "paper/elcc", "--plan")
     assert "7 jobs: 7 found in runs/elcc/jobs, 0 to compute" in out

@@ -86,7 +86,7 @@ def test_neither_the_order_of_messages_nor_names_of_symbols_matter():
         (drift, Corpus(WORDS, meanings=MEANINGS), "fewer than two evaluations"),
         (drift, Corpus([[1]] * 2, columns={"step": [1, 2]}), "no meanings"),
         (drift, Corpus([[1]] * 2, meanings=[[0], [0]], columns={"step": [1, 1]}), "fewer than two evaluations"),
-        (drift, Corpus([[1]] * 2, meanings=[[0], [1]], columns={"step": [1, 2]}), "no meaning is said at all"),
+        (drift, Corpus([[1]] * 2, meanings=[[0], [1]], columns={"step": [1, 2]}), "no meaning has messages at all"),
     ],
 )  # fmt: skip
 def test_it_is_undefined_with_a_reason(metric, corpus, reason):
