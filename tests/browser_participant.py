@@ -65,13 +65,11 @@ class Server:
         raise AssertionError("the server does not answer")
 
     def kill(self):
-        """As the power going off: no chance to write anything."""
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
 
     def stop(self):
-        """As Ctrl-C; returns the exit code."""
         self.process.send_signal(signal.SIGINT)
         code = self.process.wait(60)
         self.process.stdout.close()
@@ -100,7 +98,6 @@ class Player:
         self.page.locator("#typed").wait_for()
 
     def arrive(self, *quiz, names_objects=False):
-        """Read the instructions, and pass the quiz if there is one."""
         self.page.get_by_role("button", name="Go on").wait_for()
         if names_objects:
             self.page.get_by_label("Name colours and shapes in words").check()
@@ -116,7 +113,6 @@ class Player:
 
     @property
     def example(self):
-        """Number of the example, from 1."""
         return int(re.search(r"Example (\d+) of", self.page.locator("h1").inner_text())[1])
 
     @property
@@ -128,7 +124,6 @@ class Player:
         return "reading" in self.page.locator("label[for=typed]").inner_text()
 
     def answer(self, typed):
-        """Type with the keyboard alone, and wait for what comes next."""
         self.page.locator("#typed").evaluate("element => element.setAttribute('data-old', '')")
         self.page.keyboard.type(typed)
         self.page.keyboard.press("Enter")
@@ -144,7 +139,6 @@ class Player:
         self.page.locator("h1").wait_for(state="attached")
 
     def answer_attention(self):
-        """Type the word that the attention check asks for."""
         self.answer(re.search("“(.+)”", self.page.locator("label[for=typed]").inner_text())[1])
 
     def codes(self):

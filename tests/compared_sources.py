@@ -29,7 +29,6 @@ def source(name, *rows, targets=TARGETS, signature=MINI, seeds=None, ci95=None, 
 
 
 def run(name, settings, seed, measures, scores, **more):
-    """A run with its figures."""
     records = [
         Score(name=key, value=value, reason="" if value is None else None, is_measure=True)
         for key, value in measures.items()

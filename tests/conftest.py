@@ -119,7 +119,6 @@ def mark_what_is_no_sample(items):
 
 
 def refuse_bad_names(items):
-    """A name that is hard to read or to type is an error."""
     faults = [
         item.nodeid
         for item in items
@@ -133,7 +132,6 @@ def refuse_bad_names(items):
 
 @pytest.fixture
 def all_draws(monkeypatch):
-    """As many draws for nulls and intervals as users get."""
     from ecsuite.eval.statistics import resampling
 
     for name, number in ALL_DRAWS.items():
@@ -159,7 +157,6 @@ def leave_layout_out(patch):
 
 @pytest.fixture
 def no_layout(monkeypatch):
-    """Figures are not laid out."""
     leave_layout_out(monkeypatch)
 
 

@@ -56,7 +56,6 @@ def count_symbols(*, corpus: Corpus, context) -> int:
 
 @job_function(version=1)
 def misbehave(*, how: str, mark: Location | None = None, context) -> str:
-    """Fail in one of several ways; with a mark only at the first call."""
     log(f"misbehave {how}")
     if mark is not None and mark.path.exists():
         return "done"
@@ -117,7 +116,6 @@ def named_length(*, named: Named, context) -> int:
 
 @job_function(version=1, resources=lambda **_: Resources(num_gpus=1, num_threads=2))
 def seen_gpu(*, number: int, together: int, context) -> str:
-    """The GPUs that its process sees; ends when so many have begun."""
     log(f"gpu {number}")
     while Path(os.environ[LOG]).read_text().count("gpu") < together:
         time.sleep(0.01)
@@ -126,7 +124,6 @@ def seen_gpu(*, number: int, together: int, context) -> str:
 
 @job_function(version=1)
 def run_beside(*, number: int, context) -> int:
-    """Takes long enough that others run at the same time."""
     log(f"run beside {number}")
     time.sleep(0.3)
     return number
@@ -134,7 +131,6 @@ def run_beside(*, number: int, context) -> int:
 
 @job_function(version=1)
 def allocate(*, gigabytes: int, context) -> int:
-    """Asks for memory beyond the limit of its process."""
     resource.setrlimit(resource.RLIMIT_AS, (8 * 2**30, resource.RLIM_INFINITY))
     try:
         return len(bytearray(gigabytes * 2**30))

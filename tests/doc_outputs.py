@@ -18,7 +18,6 @@ PROGRESS = re.compile(r" *\d+%  ")
 
 
 def outputs(page: Path) -> list[tuple[Block, str]]:
-    """The blocks that show an output, each with the output of today."""
     found = []
     with tempfile.TemporaryDirectory() as name:
         folder, programs = Path(name) / "page", Path(name) / "bin"
@@ -50,7 +49,6 @@ def outputs(page: Path) -> list[tuple[Block, str]]:
 
 
 def with_outputs(page: Path) -> str:
-    """The text of a page with the outputs of today."""
     lines = page.read_text().splitlines(keepends=True)
     for block, output in reversed(outputs(page)):
         start = block.line - 1  # of the first line in the block

@@ -52,12 +52,10 @@ class Block:
 
     @property
     def is_run(self) -> bool:
-        """Whether it is run or written to a file."""
         return (self.language in RUN and not self.not_run) or self.file is not None
 
     @property
     def file(self) -> str | None:
-        """The file that it is written to; None if it is run."""
         found = _FILE.match(self.text.split("\n", 1)[0])
         return found[1] if found else None
 
@@ -70,7 +68,6 @@ def tokens(page: Path, *, reads_lines: bool = True) -> list[Token]:
 
 
 def blocks(page: Path) -> list[Block]:
-    """The blocks of a page, in their order."""
     found, before = [], {}
     for token in tokens(page, reads_lines=False):
         if token.type == "html_block":
@@ -84,7 +81,6 @@ def blocks(page: Path) -> list[Block]:
 
 
 def links(page: Path) -> list[tuple[int, str]]:
-    """The targets of links and pictures, each with its line."""
     return [
         (token.map[0] + 1, str(inner.attrs.get("href") or inner.attrs.get("src")))
         for token in tokens(page)
@@ -95,7 +91,6 @@ def links(page: Path) -> list[tuple[int, str]]:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of the headings, as GitHub and MyST make them."""
     parts = tokens(page)
     titles = [after.content for token, after in pairwise(parts) if token.type == "heading_open"]
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}

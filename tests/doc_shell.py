@@ -54,7 +54,6 @@ SMALLER: Mapping[str, Sequence[str]] = {
 
 
 def smaller(arguments: list[str]) -> list[str]:
-    """A command line with small sizes."""
     if not arguments or "-h" in arguments or "--help" in arguments:
         return arguments
     command, *rest = arguments
@@ -102,7 +101,6 @@ class Shell:
         self.process = subprocess.Popen([sys.executable, __file__, str(self.socket)])
 
     def environment(self) -> dict[str, str]:
-        """What the shell of a page has."""
         path = f"{self.programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
         return {**os.environ, "PATH": path, "COLUMNS": "80"}
 
@@ -123,18 +121,15 @@ class Shell:
         return done.stdout
 
     def session(self, folder: Path) -> "Session":
-        """A new interpreter in a folder."""
         self._wait()
         return Session(self.socket, folder)
 
     def _wait(self) -> None:
-        """Until the process takes requests."""
         while not self.socket.exists():
             assert self.process.poll() is None, "the process of the pages ended"
             time.sleep(0.05)
 
     def close(self) -> None:
-        """End the process."""
         self.process.kill()
         self.process.wait()
 
@@ -149,7 +144,6 @@ class Session:
         _send(self.connection, {"folder": str(folder)})
 
     def run(self, code: str, name: str) -> None:
-        """Run a block; an `AssertionError` if it raises."""
         _send(self.connection, {"code": code, "name": name})
         problem = _receive(self.connection)
         assert problem == "", f"{name}\n{problem}"
@@ -167,13 +161,11 @@ def _send(connection: socket.socket, value: Any) -> None:
 
 
 def _receive(connection: socket.socket) -> Any:
-    """The next value; None at the end."""
     size = connection.recv(4, socket.MSG_WAITALL)
     return json.loads(connection.recv(int.from_bytes(size), socket.MSG_WAITALL)) if size else None
 
 
 def serve(path: str) -> None:
-    """Answer requests until the process is ended."""
     import signal
 
     prepare()
@@ -193,7 +185,6 @@ def serve(path: str) -> None:
 
 
 def prepare() -> None:
-    """Import what commands import, so that their processes need not."""
     from importlib import import_module
 
     from ecsuite import api
@@ -214,7 +205,6 @@ def prepare() -> None:
 
 
 def answer(connection: socket.socket) -> int:
-    """Do what a request says, in a process of its own."""
     _, ancillary, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(3 * 4))
     request = _receive(connection)
     os.chdir(request["folder"])
@@ -241,7 +231,6 @@ def answer(connection: socket.socket) -> int:
 
 
 def interpret(connection: socket.socket) -> int:
-    """Run blocks of Python until the connection ends."""
     names = {"__name__": "__main__"}
     sys.path.insert(0, "")
     with open(os.devnull, "w") as nowhere:

@@ -91,12 +91,10 @@ class HubServer(ThreadingHTTPServer):
         return self.repositories.setdefault((kind, name), Repository()).add(files, sha)
 
     def files(self, name: str, kind: str = "dataset") -> dict[str, bytes]:
-        """The files of the last commit."""
         repository = self.repositories[kind, name]
         return repository.commits[repository.head]
 
     def downloads(self) -> list[str]:
-        """Paths of the files whose content was asked for, in order."""
         return [
             line.partition("/resolve/")[2].partition("/")[2]
             for line in self.asked
@@ -113,7 +111,6 @@ class HubServer(ThreadingHTTPServer):
         }
 
     def entry(self, path: str, content: bytes) -> dict:
-        """A file in a list of files."""
         listed = {"type": "file", "path": path, "size": len(content), "oid": git_checksum(content)}
         if path.endswith(self.large):
             oid = f"oid sha256:{_sha256(content)}\nsize {len(content)}\n"

@@ -41,7 +41,6 @@ class LlamaServer:
         self.slots, self.port = slots, 0
 
     def start(self) -> None:
-        """Start it, and wait until it listens."""
         command = [sys.executable, "-c", PROGRAM, str(FILE), str(self.port), str(self.slots)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         self.process = subprocess.Popen(command, text=True, **pipes)
@@ -51,7 +50,6 @@ class LlamaServer:
         self.url = f"{address}/v1"
 
     def stop(self) -> None:
-        """Kill it, whatever it does."""
         self.process.kill()
         self.process.communicate()
 

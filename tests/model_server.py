@@ -40,7 +40,6 @@ class ModelServer(ThreadingHTTPServer):
 
 
 def first_choices(body):
-    """One of the choices, by the prompt and the seed."""
     schema = body["response_format"]["json_schema"]["schema"]["properties"]["answer"]
     number = int(hashlib.sha256(json.dumps([body["messages"], body["seed"]]).encode()).hexdigest(), 16)
     return json.dumps({"answer": schema["enum"][number % len(schema["enum"])]})

@@ -22,7 +22,6 @@ SECONDS_TO_START, SECONDS_TO_END = 60.0, 15.0
 
 
 def why_not() -> str:
-    """Why no Slurm can be started here; empty if one can."""
     path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
     missing = [name for name in PROGRAMS if shutil.which(name, path=path) is None]
     if missing:
@@ -109,7 +108,6 @@ class Slurm:
 
 
 def configuration(folder: Path, port: int) -> str:
-    """The text of slurm.conf."""
     host = socket.gethostname().partition(".")[0]
     settings = {
         "ClusterName": "tests",
@@ -155,24 +153,20 @@ def configuration(folder: Path, port: int) -> str:
 
 
 def free_port() -> int:
-    """The first of three ports that nobody uses now."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         return min(int(bound.getsockname()[1]), 65_000)
 
 
 def said(*command: str) -> str:
-    """What a command prints, whether or not it succeeds."""
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
 def answers(*command: str) -> bool:
-    """Whether a command succeeds."""
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def with_patience(is_done: Callable[[], object], seconds: float = SECONDS_TO_END) -> bool:
-    """Wait until something is the case; whether it is."""
     end = time.monotonic() + seconds
     while not is_done():
         if time.monotonic() > end:

@@ -206,7 +206,6 @@ def test_what_a_notebook_shows(run):
 
 @pytest.mark.slow
 def test_corpora_in_python_are_compared_at_one_size():
-    """The larger one was said not to be there."""
     meanings = np.random.default_rng(0).integers(0, 3, (90, 2))
     corpus = ec.Corpus(
         np.add(meanings, [1, 4]).tolist(), meanings=meanings, columns={"half": np.arange(90) % 3 // 2}
@@ -227,16 +226,12 @@ def test_corpora_in_python_are_compared_at_one_size():
     ("changes", "line"),
     [
         ({"world.held_out": 0.25}, "4 of the 4 objects held out here were in training"),
-        (
-            {"world.held_out_value": "attribute0=1"},
-            "4 of the 4 objects held out here were in training",
-        ),
+        ({"world.held_out_value": "attribute0=1"}, "4 of the 4 objects held out here were in training"),
         ({"world.held_out": 0.25, "world.candidates": "split"}, "the combination is not tested"),
         ({"world.shared_values": 1}, None),
     ],
 )
 def test_what_evaluations_cannot_show_is_said_once(run, changes, line):
-    """Also where the chance levels of the evaluations are asked for."""
     notes = []
     noting = replace(run, note=notes.append)
     noting.evaluate(changes)
@@ -284,7 +279,6 @@ SMALL_STUDY = {"grammars": ["perm"], "num_attributes": 2, "num_values": 3, "seed
 
 @pytest.fixture(scope="module")
 def study(folder):
-    """Run in a thread, as a notebook may."""
     with ThreadPoolExecutor() as pool:
         call = partial(ec.icy, "fc2l", **SMALL_STUDY, cache=folder / "icy", note=lambda _: None)
         return pool.submit(call).result()

@@ -26,7 +26,6 @@ LIGHT = [
 
 @pytest.mark.slow
 def test_what_trains_nothing_imports_nothing_heavy(tmp_path):
-    """One process runs all; one that imports torch, or SciPy's half a second of distributions, is named."""
     script = """
 import contextlib, io, sys
 from ecsuite.cli import main
@@ -60,7 +59,6 @@ OPTIONS = {command: set(options.split()) for command, options in LISTING.items()
 
 
 def the_commands():
-    """All commands by name."""
     group = typer.main.get_command(app)
     return {name: group.get_command(None, name) for name in group.list_commands(None)}
 

@@ -213,7 +213,6 @@ TYPICAL = {
 
 @pytest.fixture(scope="module")
 def other_run(tmp_path_factory):
-    """A run folder; its config alone says whose it is."""
     folder = tmp_path_factory.mktemp("runs") / "other"
     ec.train("disc_tiny", overrides=QUICK, out=folder, device="cpu")
     return folder
@@ -278,7 +277,6 @@ HOSTILE = {
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(("command", "text", "message"), HOSTILE.values(), ids=HOSTILE)
 def test_a_message_is_short_whatever_the_file(ecsuite, tmp_path, command, text, message):
-    """One of them had 250 MB."""
     (tmp_path / "a.yaml").write_text(text)
     code, out, err = ecsuite(command, "a.yaml")
     assert (code, out, err.count("\n")) == (2, "", 1)

@@ -21,7 +21,6 @@ def test_train_then_score(ecsuite, tmp_path):
     assert lines[0] == "all epochs done, step 2 of 2"
     assert lines[-1] == "Corpus in runs/disc_tiny; next: ecsuite score runs/disc_tiny"
     assert [line.split()[0] for line in lines[1:-1]] == ["loss", "accuracy", "length"]
-
     for corpus in ("runs/disc_tiny/corpus.jsonl", "runs/disc_tiny"):
         code, out, _ = ecsuite("score", corpus, "--metrics", "cbm,elcc")
         assert code == 0
@@ -32,7 +31,6 @@ def test_train_then_score(ecsuite, tmp_path):
     assert scores == json.loads(Path("deep/scores.json").read_text())
     assert [score["name"] for score in scores["scores"]] == ["cbm"]
     assert {"value", "ci95", "reason", "details", "signature"} <= set(scores["scores"][0])
-
     code, out, _ = ecsuite("train-game", "disc_tiny", *QUICK)
     assert code == 0 and out.startswith("already finished: all epochs done, step 2 of 2\n")
     code, out, err = ecsuite("train-game", "disc_tiny", *QUICK, "--seed", "2")
@@ -63,12 +61,10 @@ def test_a_score_comes_with_pictures(ecsuite, tmp_path):
     code, out, err = ecsuite("score", "runs/disc_tiny", "--metrics", "cbm", "--plot", "here", "--json")
     assert code == 0 and [score["name"] for score in json.loads(out)["scores"]] == ["cbm"]
     assert err == f"Pictures: {', '.join(f'here/{name}' for name in names)}\n"
-
     (tmp_path / "plain.jsonl").write_text("[1, 2]\n[3]\n[1]\n")
     code, out, err = ecsuite("score", "plain.jsonl", "--metrics", "cbm", "--plot", "here")
     assert (code, err) == (0, "")
     assert out.splitlines()[-1] == "nothing to draw: the corpus has no concepts and is not in a run folder"
-
     code, out, err = ecsuite("score", "runs/disc_tiny", "--metrics", "cbm,topsim", "--plot", "one.svg")
     assert (code, err) == (0, "") and "<dc:title>disc_tiny: scores of the language" in Path(
         "one.svg"
@@ -112,7 +108,6 @@ def test_feature_files_are_made_up_and_trained_on(ecsuite):
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 75), (signal.SIGINT, 130)])
 def test_signals_end_a_process_well_and_resume_goes_on_to_the_same_bytes(ecsuite, tmp_path, number, code):
-    """SIGTERM: checkpoint, exit 75. Ctrl-C: complete corpus, exit 130."""
     settings = [
         "disc_tiny", "--epochs", "3", "--set", "training.num_examples=2048", "--set", "training.checkpoint_every=4",
         "--device", "cpu",
@@ -131,7 +126,6 @@ def test_signals_end_a_process_well_and_resume_goes_on_to_the_same_bytes(ecsuite
     result = json.loads(out)
     assert result["stopped"] == ("preempted" if code == 75 else "interrupt") and 0 < result["step"] < 48
     assert (tmp_path / "run" / "corpus.jsonl").exists() == (code == 130)
-
     assert ecsuite("train-game", *settings, "--out", "run", "--resume")[0] == 0
     assert ecsuite("train-game", *settings, "--out", "whole")[0] == 0
     for name in ("corpus.jsonl", "meanings.jsonl", "checkpoint-000000048.safetensors"):

@@ -32,7 +32,6 @@ def test_what_killed_processes_left_is_removed_after_an_hour(tmp_path):
 
 
 def test_messages_are_taken_as_numpy_takes_rows():
-    """From the end they were those after it, or of the length of another one."""
     corpus = Corpus([[1, 2], [3], [4, 5, 6], []], meanings=[[0], [1], [2], [3]])
     rows = [[1, 2], [3], [4, 5, 6], []]
     assert [corpus.messages[place].tolist() for place in range(-4, 4)] == 2 * rows

@@ -90,7 +90,6 @@ STUDIES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
 def test_executors(all_draws, ecsuite, name):
-    """One process and two: they work in the same folder, one after the other."""
     Path("sweep.yaml").write_text(json.dumps(SWEEP))
     command, files = STUDIES[name]
     found = []

@@ -99,7 +99,6 @@ def test_nothing_is_imported(ecsuite, trained, has_code):
 
 
 def test_with_trust_it_is_imported(ecsuite, trained):
-    """The mark works, and so does the option."""
     corrupt(trained, has_code=False)
     assert ecsuite("evaluate", "run", "--trust-code")[0] == 2  # it is no world
     assert Path("mark").exists()
@@ -136,7 +135,6 @@ def test_kept_results_of_a_study_are_data(ecsuite, trained):
 
 
 def test_no_download_brings_code():
-    """Hugging Face's loaders run the code of a data set or model only where they are asked to."""
     assert not [
         file
         for file in SOURCES

@@ -96,7 +96,6 @@ def test_train_game(as_json):
 
 
 def test_train_game_that_diverges(ecsuite):
-    """The last line of the log and the metadata say so, too."""
     settings = ("--set", "training.evaluate_every=1", "--set", "optimizer.lr=3e18")
     code, told, _ = ecsuite("train-game", "game.yaml", *settings, "--device", "cpu", "--out", "run", "--json")
     assert code == 1
@@ -187,7 +186,6 @@ def test_data(ecsuite, monkeypatch, what):
 
 
 def test_list(as_json):
-    """Its kinds; what there is of each is in the registries."""
     require_listed("list", dict.fromkeys(as_json("list")))
 
 

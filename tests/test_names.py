@@ -49,6 +49,5 @@ def test_pages_have_no_figures_of_speech():
 
 
 def test_public_docstrings_exist():
-    """Each module says in its first line what is in it."""
     for file in SOURCES:
         assert re.match(r'\s*r?"""\s*[^\s"]', file.read_text()), f"{file.relative_to(ROOT)}"

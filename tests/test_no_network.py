@@ -53,6 +53,5 @@ def test_nothing_is_asked_unasked(ecsuite, small_files, asked, command):
 
 
 def test_a_download_asks(ecsuite, asked):
-    """So the test above would see it."""
     code, _, err = ecsuite("data", "xtreme", "--tasks", "udpos", "--out", "here")
     assert code == 2 and asked and err.count("\n") <= 3

@@ -77,10 +77,7 @@ def play(name, *changes, folder, resume=False, **options):
         ("disc_tiny", []),
         ("disc_tiny", ["training.precision=fp32", "channel.kind=reinforce"]),
         ("disc_tiny", ["channel.kind=quantized", "task.kind=reconstruction", "evaluation.metrics=[topsim]"]),
-        (
-            "disc_tiny",
-            ["sender.kind=transformer", "receiver.kind=cnn", "training.keep_best=accuracy"],
-        ),
+        ("disc_tiny", ["sender.kind=transformer", "receiver.kind=cnn", "training.keep_best=accuracy"]),
         ("shape_gs", ["sender.perception.dropout=0.1"]),
         ("thing_qt", []),
     ],
@@ -389,7 +386,6 @@ def test_how_much_a_step_of_disc_small_starts_on_the_device(tmp_path, precision)
 
 @pytest.mark.device("pretended", is_open=False)
 def test_a_loss_that_is_not_finite_is_found_at_the_next_checkpoint(tmp_path, monkeypatch):
-    """Nothing that it changed is saved."""
     from pretended_cuda.device import pretended
 
     train_on, count = Population.train_on, itertools.count(1)

@@ -43,13 +43,11 @@ def test_the_packages_that_are_found_are_those_of_the_tree():
 
 
 def test_no_stray_module_at_the_root():
-    """Every Python file at the root ships as a module of the package, but the one that builds it."""
     files = {file.stem for file in ROOT.glob("*.py")}
     assert files == {"__init__", "__main__", "api", "cli", "corpus", "version", "setup"}
 
 
 def test_the_top_level_is_as_agreed():
-    """More may stand beside these."""
     agreed = ("pyproject.toml", "games", "grammars", "agents", "eval", "cli.py", "tests", "configs")
     assert [name for name in agreed if not (ROOT / name).exists()] == []
 
@@ -72,7 +70,6 @@ FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "mars
 
 
 def test_nothing_runs_or_unpickles_what_it_reads():
-    """Of files that seem to use one of the names somewhere, in comments, too, the syntax trees are searched."""
     attributes = [rf"{of}[\s\\)]*\.[\s\\]*{name}" for of, name in FORBIDDEN_ATTRIBUTES]
     calls = [rf"{name}[\s\\)]*\(" for name in FORBIDDEN]
     any_name = re.compile(rf"\b({'|'.join([*attributes, *calls, *FORBIDDEN_MODULES, 'allow_pickle'])})")
@@ -197,7 +194,6 @@ NAMED_FROM_BELOW = {
 
 
 def test_files_name_modules_of_floors_below_only():
-    """An import by a string is one, too; no registry of games knows the evaluation."""
     for file in SOURCES:
         own = part_of(".".join(file.relative_to(ROOT).with_suffix("").parts))
         if "ecsuite." not in (text := file.read_text()) or own is None:
@@ -303,20 +299,10 @@ INSTALLERS = re.compile(
     r"(?:\buvx|\bpipx (?:run|install)|\buv (?:add|tool (?:run|install))|\bpip install)((?: [^ `]+){1,9})"
 )
 """What installs a package, or runs it, and the words after it."""
-WITH_VALUES = (
-    "-c",
-    "-r",
-    "--constraint",
-    "--requirement",
-    "--python",
-    "--target",
-    "--with",
-    "--index-url",
-)
+WITH_VALUES = ("-c", "-r", "--constraint", "--requirement", "--python", "--target", "--with", "--index-url")
 
 
 def named_packages(text: str) -> list[str]:
-    """What a text installs by name from a registry."""
     found = []
     for match in INSTALLERS.finditer(re.sub(r"[\s\\]+", " ", text)):
         words = match[1].split()
@@ -333,7 +319,6 @@ def named_packages(text: str) -> list[str]:
 
 
 def test_nothing_installs_this_package_by_a_name_that_is_not_published():
-    """Whoever registers the name would be run; CHANGELOG tells of earlier versions."""
     assert named_packages("`uvx ecsuite train-game`")[0] == "ecsuite"
     assert named_packages("(`pip install -q -c c.txt\n'ecsuite[a]'`)") == ["ecsuite[a]"]
     assert named_packages("`uvx --from . ecsuite x`, `pip install -c c.txt -e '.[a]'`") == [".", ".[a]"]

@@ -16,7 +16,6 @@ VERSIONS = sorted(folder.name for folder in RELEASED.iterdir())
 
 @pytest.fixture(params=VERSIONS)
 def released(request, tmp_path, monkeypatch):
-    """A copy of a version's files, in which commands run."""
     shutil.copytree(RELEASED / request.param, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -62,8 +62,6 @@ def in_folder(small_files, monkeypatch):
 
 @pytest.fixture
 def printed_as(ecsuite):
-    """What a command prints in a form."""
-
     def printed_as(command, form):
         code, out, err = ecsuite(*command.split(), "--as", form)
         assert code == 0, err

@@ -101,13 +101,11 @@ def make_result():
 
 @pytest.fixture
 def tiny():
-    """Sizes of a very small backbone."""
     return replace(NANO.backbone, num_layers=1, width=16, context=48)
 
 
 @pytest.fixture
 def tiny_preset(tiny):
-    """A very small preset."""
     return replace(
         NANO,
         backbone=tiny,
@@ -162,7 +160,6 @@ HAS_PARTS = {
 
 
 def make_sentences(language, number, start=0):
-    """Distinct sentences of three words of a language."""
     return [
         f"{language}la {language}{'abcdefghij'[place % 10]}{'klmnop'[place // 10]} {language}ru"
         for place in range(start, start + number)
@@ -313,7 +310,6 @@ def preset(monkeypatch, tiny_preset):
 
 @pytest.fixture
 def ask(preset, write_data):
-    """Makes a study, by default of POS in German."""
     usual = {
         "corpus": Corpus(messages=Ragged.from_rows([[place % 5, place % 3, 7] for place in range(40)])),
         "data": write_data("udpos", "panx", "bucc2018"),
@@ -326,13 +322,11 @@ def ask(preset, write_data):
 
 
 def find_examples(data, task, language, part, *, is_zero_shot):
-    """Examples that are identified."""
     examples = ExampleSet(data=data, task=task, language=language, part=part, is_zero_shot=is_zero_shot)
     return examples.identified()
 
 
 def find_text(language, data, folder):
-    """A text that is identified."""
     return LanguageText(language=language, data=data, folder=folder).identified()
 
 

@@ -40,8 +40,6 @@ def squad(answers):
 
 @pytest.fixture
 def write_submission():
-    """Writes the folders of predictions and labels of some tasks."""
-
     def write(folder, tasks=tuple(TASKS)):
         for name in tasks:
             for side in ("labels", "predictions"):

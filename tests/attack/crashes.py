@@ -72,7 +72,6 @@ GENERATIONS = [
 
 
 def train_society(*settings):
-    """Training of a society that is replaced or learns again."""
     return [*TRAIN, "--resume", *(part for each in (*GENERATIONS, *settings) for part in ("--set", each))]
 
 
@@ -131,7 +130,6 @@ def save_often():
 
 
 def ecsuite(folder, line, at=None, fault="die", with_output=False):
-    """Run a command in a child process; returns what `ended` does."""
     return ended(*start(folder, line, at, fault, with_output))
 
 
@@ -179,14 +177,12 @@ def ended(child, reader):
 
 
 def preload(modules):
-    """Import what a command imported, so that the children need not."""
     for name in modules:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
 
 
 def contents(folder):
-    """All files, without what two runs do not share."""
     return {
         str(file.relative_to(folder)): comparable(file)
         for file in sorted(folder.rglob("*"))
@@ -195,7 +191,6 @@ def contents(folder):
 
 
 def is_lock(file):
-    """Whether a file is there to be locked, by processes that differ."""
     return "locks" in file.parts or file.name == "lock" or file.suffix in (".lock", ".command")
 
 
@@ -267,7 +262,6 @@ def other_bytes(found, whole):
 
 
 def ends_well(code, said, fault):
-    """What is wrong with the end of a disturbed command."""
     if fault == "die":
         return [] if code in (DEAD, 0) else [f"exit code {code}: {said[-600:]}"]
     lines = [each for each in said.splitlines() if "no space left" in each.lower()]

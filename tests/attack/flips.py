@@ -36,7 +36,6 @@ TIMES = ("seconds", "examples_per_second")
 
 
 def figures_of(printed):
-    """What is printed, without times."""
     try:
         return without_times(json.loads(printed))
     except ValueError:
@@ -104,7 +103,6 @@ def attack(name, num_flips, seed=0, print_fault=print):
 
 
 def run(folder, reader):
-    """The exit code, standard error and standard output of a command."""
     code, said, *_, out = ecsuite(folder, reader, with_output=True)
     return code, said, out
 
@@ -121,7 +119,6 @@ def main():
     import ecsuite.games.training.train  # noqa: F401
 
     torch.set_num_threads(1)
-
     num_faults = 0
     for name in options.commands:
         figures = attack(name, options.flips, options.seed)

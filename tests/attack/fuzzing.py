@@ -55,7 +55,6 @@ class Outcome:
     """What is broken: the number of the input, and why."""
 
     def add(self, other: Mapping[str, Any]) -> None:
-        """Add what another process found."""
         self.counts.update(other["counts"])
         self.num_placed += other["num_placed"]
         self.slowest = max(self.slowest, other["slowest"])

@@ -122,7 +122,6 @@ TEXTS = {
 
 
 def write_seeds() -> None:
-    """Write all seeds anew, apart from inputs that were found."""
     for folder in SEEDS.glob("*"):
         for path in folder.glob("[!f]*"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -141,7 +140,6 @@ def write_seeds() -> None:
 
 
 def packed() -> None:
-    """Compressed texts."""
     (SEEDS / "translation_pairs" / "a.tsv.gz").write_bytes(gzip.compress(PAIRS.encode(), mtime=0))
     (SEEDS / "translation_pairs" / "a.tsv.xz").write_bytes(lzma.compress(PAIRS.encode()))
     (SEEDS / "words" / "a.txt.gz").write_bytes(gzip.compress(b"a man a plan\n", mtime=0))
@@ -149,7 +147,6 @@ def packed() -> None:
 
 
 def tables() -> None:
-    """Parquet, Arrow, and npz."""
     columns = {"messages": [[3, 1], [4], [1, 5]], "attribute0": [0, 1, 1], "attribute1": ["a", "b", "a"]}
     parquet.write_table(pa.table(columns), SEEDS / "parquet" / "ints.parquet", compression="snappy")
     parquet.write_table(pa.table({"text": ["da bu", "ka"]}), SEEDS / "parquet" / "texts.parquet")
@@ -163,7 +160,6 @@ def tables() -> None:
 
 
 def corpora() -> None:
-    """A corpus folder with all its files, and a run folder."""
     corpus = Corpus(
         messages=Ragged.from_rows([[3, 1, 0], [4, 0], [1, 5, 0]]),
         meanings=np.array([[0, 1], [1, 1], [1, 0]]),
@@ -184,7 +180,6 @@ def corpora() -> None:
 
 
 def results_of_runs() -> None:
-    """What a report reads, and the interactions of a run."""
     from attack.readers import ROUNDS
 
     run = SEEDS / "report_sources" / "all" / "run"
@@ -213,7 +208,6 @@ def kept() -> None:
 
 
 def pictures() -> None:
-    """An image of each form."""
     image = Image.fromarray(np.arange(192, dtype=np.uint8).reshape(8, 8, 3))
     for ending in ("png", "jpg", "gif", "bmp", "ppm", "tif", "webp"):
         image.save(SEEDS / "images" / f"a.{ending}")

@@ -142,7 +142,6 @@ def _inside(data: bytes, random_: random.Random, others: Sequence[bytes], ending
 
 
 def _place(data: bytes, random_: random.Random) -> tuple[int, int]:
-    """A random slice, most of them short."""
     start = random_.randrange(len(data) + 1)
     return start, min(len(data), start + random_.choice((0, 1, 2, 4, 8, 30, 200)))
 
@@ -185,7 +184,6 @@ def _splice(data: bytes, random_: random.Random, others: Sequence[bytes]) -> byt
 
 
 def _renumber(data: bytes, random_: random.Random, others: Sequence[bytes]) -> bytes:
-    """Another number in place of one that is written in digits."""
     found = list(re.finditer(rb"\d+", data[:MAX_BYTES]))
     if not found:
         return _flip(data, random_, others)
@@ -195,7 +193,6 @@ def _renumber(data: bytes, random_: random.Random, others: Sequence[bytes]) -> b
 
 
 def _resize(data: bytes, random_: random.Random, others: Sequence[bytes]) -> bytes:
-    """Another binary number in place of some bytes."""
     size = random_.choice((1, 2, 4, 8))
     value = (random_.choice(NUMBERS) & (1 << 8 * size) - 1).to_bytes(size, random_.choice(("little", "big")))
     start = random_.randrange(len(data) + 1)
@@ -203,7 +200,6 @@ def _resize(data: bytes, random_: random.Random, others: Sequence[bytes]) -> byt
 
 
 def _swap(data: bytes, random_: random.Random, others: Sequence[bytes]) -> bytes:
-    """Lines in another order."""
     lines = data.splitlines(keepends=True)
     random_.shuffle(lines)
     return b"".join(lines)

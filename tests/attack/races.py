@@ -22,7 +22,6 @@ from ecsuite.jobs.job import Job
 
 
 def compute(barrier, folder, results):
-    """Ask for a job; what is found goes to the queue."""
     barrier.wait()
     job = Job(double, number=2)
     try:
@@ -33,7 +32,6 @@ def compute(barrier, folder, results):
 
 
 def race_jobs(num_starts, print_fault=print):
-    """Starts of two processes that need one trivial result."""
     context, survived = multiprocessing.get_context("fork"), 0
     for number in range(num_starts):
         with tempfile.TemporaryDirectory() as scratch:
@@ -56,7 +54,6 @@ def race_jobs(num_starts, print_fault=print):
 
 
 def train_and_score(barrier, folder, metric, results):
-    """Train and score in a folder that another process uses, too."""
     barrier.wait()
     for line in ([*TRAIN, "--resume"], ["score", "run", "--metrics", metric]):
         code, said, *_ = ecsuite(folder, line)
@@ -105,7 +102,6 @@ def main():
     import ecsuite.games.training.train  # noqa: F401
 
     torch.set_num_threads(1)
-
     figures = [race_jobs(options.starts), race_trainings(options.trainings)]
     for each in figures:
         print(json.dumps(each))

@@ -14,7 +14,6 @@ FOLDER = Path(__file__).parent
 
 
 def figures(script, *arguments):
-    """What a script counted; it prints each fault in a line before."""
     done = subprocess.run(
         [sys.executable, str(FOLDER / script), *map(str, arguments)], capture_output=True, text=True
     )
@@ -33,7 +32,6 @@ def test_a_sample_of_events_of_training(fault):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("fault", ["die", "full"])
 def test_a_sample_of_events_of_xtreme(fault):
-    """Of the 1,326, as there is a checkpoint after each update."""
     (found,) = figures("crashes.py", "xtreme", "--fault", fault, "--points", 12)
     assert found["tried"] == found["survived"] == 12
 

@@ -37,7 +37,6 @@ ICY = [
 
 
 def contents(run):
-    """What a run says and learnt, and its scores."""
     scores = json.loads((run / "scores.json").read_text("utf-8"))["scores"]
     files = [*run.glob("checkpoint-*"), run / "corpus.jsonl", run / "meanings.jsonl"]
     return {file.name: file.read_bytes() for file in files} | {"scores": scores}
@@ -58,7 +57,6 @@ def refused(code, err, reason):
 
 @pytest.mark.parametrize("fault", ["read_only", pytest.param("denied", marks=pytest.mark.slow)])
 def test_folders_that_may_not_be_changed(ecsuite, whole, monkeypatch, fault):
-    """Scores of a run there are shown, and not kept; what must write there is refused."""
     reason = {"read_only": "read-only file system", "denied": "permission denied"}[fault]
     files = sorted(Path().rglob("*"))
     Events(".", 1, fault).install(monkeypatch.setattr)
@@ -77,7 +75,6 @@ def test_folders_that_may_not_be_changed(ecsuite, whole, monkeypatch, fault):
 
 
 def test_the_same_bytes(ecsuite, whole, monkeypatch):
-    """Under an odd path, without locks of files, and with a clock that jumps back a day at each look: all at once."""
     folder = Path("a b ü\nline") / "r"
 
     def no_lock(*_):
@@ -113,15 +110,10 @@ SURROUNDINGS = {
     "nobody_reads": {},
 }
 """By name, environment variables; None: not set."""
-SHELL = {
-    "umask_077": 'umask 077; "$@"',
-    "closed_streams": '"$@" <&- >&- 2>&-',
-    "nobody_reads": '"$@" | true',
-}
+SHELL = {"umask_077": 'umask 077; "$@"', "closed_streams": '"$@" <&- >&- 2>&-', "nobody_reads": '"$@" | true'}
 
 
 def start(line, *, shell='"$@"', variables=()):
-    """Runs a command in a process of its own, from a shell."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **dict(variables)}
     return subprocess.run(
         ["sh", "-c", shell, "sh", sys.executable, "-m", "ecsuite.cli", *map(str, line)],
@@ -133,7 +125,6 @@ def start(line, *, shell='"$@"', variables=()):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SURROUNDINGS)
 def test_the_same_bytes_in_fresh_processes(whole, name):
-    """Training, scores and a benchmark, in a folder whose name is not ASCII."""
     folder = Path("é") / "r"
     for line in (
         [*TRAIN, "--out", folder],
@@ -149,7 +140,6 @@ def test_the_same_bytes_in_fresh_processes(whole, name):
 
 @pytest.mark.slow
 def test_a_name_that_is_no_text(ecsuite, whole):
-    """Linux names files with any bytes."""
     folder = Path(os.fsdecode(b"x\xff"))
     shutil.copytree("run", folder)
     for metric in ("topsim", "posdis"):

@@ -64,13 +64,11 @@ def history():
 
 @functools.cache
 def parents():
-    """The commits before each commit."""
     lines = git("log", "--format=%H %P").splitlines()
     return {line.split()[0]: line.split()[1:] for line in lines}
 
 
 def before(commit):
-    """All commits that come before one."""
     found, ahead = set(), [commit]
     while ahead:
         new = set(parents()[ahead.pop()]) - found
@@ -102,7 +100,6 @@ def deciders():
 
 @pytest.mark.parametrize("file", RESULTS, ids=lambda file: file.stem)
 def test_the_criterion_was_committed_before_the_results(file):
-    """By the history: the commit from which on the file decides as it does now is older than that of the results."""
     path = f"configs/claims/{file.stem}.yaml"
     results, commits = (history().get(str(each), []) for each in (file.relative_to(claims.ROOT), path))
     if not results or not commits:
@@ -195,7 +192,6 @@ def together(sides):
 
 
 def figure_of(run, statistic):
-    """The statistic of a run with its side; None: it has none."""
     names = [statistic["measure"], *([statistic["minus"]] if "minus" in statistic else [])]
     if run["failure"] or any(run["values"].get(name) is None for name in names):
         return None if statistic.get("undefined") is None else (statistic["undefined"], "")
@@ -208,7 +204,6 @@ def figure_of(run, statistic):
 
 
 def arm_of(runs, arm, statistic, setting=None):
-    """The statistic by seed: the mean over the runs of an arm."""
     found = {}
     for run in runs:
         wanted = {**arm, **(setting or {})}
@@ -261,7 +256,6 @@ def pearson(first, second, axis=-1):
 
 
 def answer_at(criterion, runs, num_seeds, setting=None):
-    """The answer of the rule of a kind, and its differences."""
     statistic = criterion["statistic"]
     pairs = criterion.get("pairs") or list(itertools.combinations(criterion.get("order", ()), 2))
     pairs = pairs or [(criterion["arm"], criterion["baseline"])]

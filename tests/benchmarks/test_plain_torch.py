@@ -39,7 +39,6 @@ def peer():
 
 
 def own_name(name):
-    """The peer's name of a weight of ours."""
     ours, peers = next((each for each in PARTS.items() if name.startswith(each[0])), (None, None))
     if ours is None:
         return None

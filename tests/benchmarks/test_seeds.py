@@ -58,7 +58,6 @@ made = functools.cache(functools.partial(Commands().get_command, None))
 
 @pytest.mark.parametrize("paper", sorted({paper for paper, _ in ROWS}))
 def test_commands_parse(paper):
-    """Of ours with their options and the configs that they name; of scripts and tests, their files and options."""
     for row in (row for of_paper, row in ROWS if of_paper == paper):
         for program, *words in commands_of(row):
             require_command(program, words, f"{paper}: {row['item']}: {row['command']}")

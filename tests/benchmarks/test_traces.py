@@ -55,7 +55,6 @@ def decorated():
 
 
 def counted(folder, *options):
-    """Exit status, lines and the JSON of the script, for `PACKAGE`."""
     (folder / "package").mkdir()
     for name, text in PACKAGE.items():
         (folder / "package" / name).write_text(text)

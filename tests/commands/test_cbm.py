@@ -39,10 +39,7 @@ def small_study(ecsuite):
 def test_a_study_is_trained_printed_written_and_drawn(ecsuite):
     arguments = ["cbm", "small.yaml", *QUICK, "--workers", "1"]
     code, out, err = ecsuite(*arguments, "--out", "deep/rows.json", "--plot", "deep/figure.png")
-    assert (code, err) == (
-        0,
-        f"6 jobs: 0 found in {Path('runs/cbm')}, 6 to compute with 1 process\n",
-    )
+    assert (code, err) == (0, f"6 jobs: 0 found in {Path('runs/cbm')}, 6 to compute with 1 process\n")
     lines = out.splitlines()
     assert [line.split()[0] for line in lines if line.startswith("thing")] == ["thing_gs", "thing_qt"]
     assert sum(line.startswith("  the paper") for line in lines) == 2
@@ -54,14 +51,12 @@ def test_a_study_is_trained_printed_written_and_drawn(ecsuite):
     assert data["rows"][1]["published"]["cbm"] == 0.73
     (run,) = data["rows"][0]["runs"]
     assert Path(run["folder"]).is_dir() and run["signatures"]["cbm"] == "cbm|count:tokens|eos:strip|n:150|v:3"
-
     with pytest.MonkeyPatch.context() as patch:  # what is kept is not trained again
         patch.setattr("ecsuite.games.training.train.train", None)
         code, out, err = ecsuite(*arguments, "--row", "thing_qt", "--json")
     assert (code, err) == (0, "")
     (row,) = json.loads(out)["rows"]
     assert row == data["rows"][1]
-
     shutil.rmtree(run["folder"])
     code, out, err = ecsuite(*arguments)
     assert (code, err) == (0, "") and out.splitlines()[0] == lines[0]

@@ -23,8 +23,6 @@ def paper(monkeypatch, ecsuite, tmp_path):
 
 @pytest.fixture
 def printed(ecsuite):
-    """What a command prints on standard output."""
-
     def printed(*arguments):
         code, out, err = ecsuite(*arguments)
         assert (code, err) == (0, "")

@@ -12,7 +12,6 @@ ROWS = [[1, 2, 0], [3, 0], [0]]
 
 @pytest.fixture
 def corpus(tmp_path):
-    """A corpus with EOS, meanings and concepts, in the folder `run`."""
     corpus = Corpus(
         Ragged.from_rows(ROWS),
         eos=0,

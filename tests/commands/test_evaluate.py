@@ -41,10 +41,7 @@ def test_the_last_evaluation_of_training_is_repeated(ecsuite, folder):
             ["drawn", "--set", "world.num_values=5"],
             "the objects have other attributes or values than training",
         ),
-        (
-            ["drawn", "--set", "channel.vocab_size=9"],
-            "the agents do not fit the changed game: their weights",
-        ),
+        (["drawn", "--set", "channel.vocab_size=9"], "the agents do not fit the changed game: their weights"),
         (["drawn", "--set", "channel.vocab=9"], "--set: unknown key 'channel.vocab'"),
         (
             ["drawn", "--objects", "wrong.csv"],

@@ -50,7 +50,6 @@ def nothing_is_trusted(monkeypatch):
 
 
 def template(kind):
-    """The file of `ecsuite new`, whose part is called `own`."""
     return FOLDER.joinpath(f"{CLASSES[kind]}.txt").read_text().replace("NAME", "own")
 
 
@@ -128,7 +127,6 @@ KINDS = [kind for kind in COMMANDS if kind != "model of icy"]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_part_of_another_kind_is_told_what_it_must_be(ecsuite, tmp_path, kind):
-    """A part of each kind at the place of the next one, such as a receiver at that of a sender."""
     other = (
         KINDS[KINDS.index(kind) - 1] if kind != "grammar" else "sender"
     )  # metrics are functions of one argument, too

@@ -15,12 +15,10 @@ ROW = ["icy", "--model", "fc1l", *QUICK, "--grammar", "perm", "--seeds"]
 
 @pytest.fixture(autouse=True)
 def wide(monkeypatch, ecsuite):
-    """A terminal in which a row of results fits."""
     monkeypatch.setenv("COLUMNS", "150")
 
 
 def without_times(data):
-    """All but how long runs took."""
     if isinstance(data, dict):
         return {key: without_times(value) for key, value in data.items() if key != "seconds"}
     return [without_times(each) for each in data] if isinstance(data, list) else data
@@ -31,7 +29,6 @@ def files(folder="."):
 
 
 def results(folder):
-    """The kept results in a cache."""
     return {file for file in files(folder) if file.endswith(".json")}
 
 
@@ -89,7 +86,6 @@ def test_a_plan_computes_nothing(ecsuite, as_json):
 
 @pytest.mark.slow
 def test_two_processes_give_what_one_gives(as_json):
-    """Who learns beside whom changes nothing but the time."""
     command = ["icy", "--model", "fc1l", *QUICK[:-2], "--grammar", "perm", "--seeds", "4"]
     one, two = (as_json(*command, "--workers", number, "--cache", number) for number in ("1", "2"))
     assert without_times(one) == without_times(two)

@@ -8,7 +8,6 @@ from ecsuite.commands.named import KINDS, singular
 @pytest.mark.sample(20)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_name_has_details(as_json, kind):
-    """Of many names a few: the pages of games, settings and scores have those of all."""
     names = list(KINDS[kind].names())
     for name in names[:: 1 + len(names) // 8]:
         details = as_json("list", singular(kind).replace(" ", "-"), name.replace("CELL", "lstm"))

@@ -72,7 +72,6 @@ def test_a_port_in_use_is_refused(ecsuite, folder):
 
 
 def test_a_second_server_of_a_study_is_refused(ecsuite, folder):
-    """Two who wait for a partner at two servers would wait for ever."""
     with only_server(Path("runs/mine")):
         assert "end it first, or choose another folder" in refused(ecsuite, "serve", "mine.yaml")
     assert [file.name for file in Path("runs").iterdir()] == ["mine"]

@@ -39,7 +39,6 @@ small: {set: {training.num_examples: 32}, seeds: [1]}
 
 @pytest.fixture(autouse=True)
 def mine(ecsuite):
-    """A claim of one's own in the folder."""
     Path("mine.yaml").write_text(MINE)
 
 
@@ -115,7 +114,6 @@ def survey_of_few_colours(folder, monkeypatch):
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("name", shipped_claims())
 def test_each_shipped_claim_can_be_run_as_a_check_of_minutes(name, tmp_path, monkeypatch):
-    """Its arms have runs, at both sizes, and no seed of it is one of a check."""
     claim = load_claim(name)
     survey_of_few_colours(tmp_path, monkeypatch)
     for is_small in (False, True):
@@ -141,7 +139,6 @@ def test_the_check_of_minutes_of_each_claim_runs(ecsuite, name, tmp_path, monkey
 
 
 def test_a_claim_about_corpora_that_are_there(ecsuite):
-    """Each corpus is a run; a seed has no meaning."""
     for number, words in enumerate(["[1]\n[2]\n", "[1]\n[1]\n", "[1]\n[2]\n"]):
         Path(f"c{number}").mkdir()
         Path(f"c{number}", "corpus.jsonl").write_text(words)

@@ -9,7 +9,6 @@ pytest.importorskip("matplotlib")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Two runs."""
     folder = tmp_path_factory.mktemp("plot")
     quick = {"training.num_examples": 512, "training.num_epochs": 2, "training.evaluate_every": 2}
     for seed in (1, 2):

@@ -15,7 +15,6 @@ from ecsuite.runtime.errors import ConfigError
 
 @pytest.fixture
 def run(monkeypatch, tmp_path):
-    """Runs the command in a folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     app = typer.Typer(pretty_exceptions_enable=False)
@@ -33,7 +32,6 @@ def run(monkeypatch, tmp_path):
 
 
 def cells(out, first):
-    """The cells of the row with this beginning."""
     return next(line.split() for line in out.splitlines() if line.startswith(first))
 
 

@@ -22,7 +22,6 @@ IDS = dict(zip(WORDS, (3, 1, 4, 5, 9, 2), strict=True))
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """The files that the table names."""
     folder = tmp_path_factory.mktemp("files")
     ids = [[IDS[color], IDS[shape]] for color, shape in GRID]
     words = [[WORDS[color], WORDS[shape]] for color, shape in GRID]

@@ -43,7 +43,6 @@ def test_no_folder_of_a_machine_is_named():
 
 
 def test_pages_and_lines_are_short():
-    """Rows of tables, and printed outputs, may be longer."""
     long = []
     for page in PAGES:
         if str(page.relative_to(ROOT)) in OTHER_LENGTHS:
@@ -78,7 +77,6 @@ def test_every_page_is_in_the_contents():
 
 
 def test_llms_txt_lists_the_pages_of_the_contents(tmp_path):
-    """With first sentences and links into the site, under the captions of the contents."""
     application = pytest.importorskip("sphinx.application")
     spec = importlib.util.spec_from_file_location("conf_of_pages", ROOT / "docs" / "conf.py")
     conf = importlib.util.module_from_spec(spec)

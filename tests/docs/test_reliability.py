@@ -15,7 +15,6 @@ ROWS = [
 
 @functools.cache
 def names_in(file):
-    """Names of the tests of a file, those in classes after the class."""
     names = set()
     for node in ast.parse((ROOT / file).read_text()).body:
         if isinstance(node, ast.ClassDef):

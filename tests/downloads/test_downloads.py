@@ -10,11 +10,7 @@ from ecsuite.downloads.downloads import SOURCES, DataSource, make_file, read_sou
 from ecsuite.runtime.errors import ConfigError
 
 SOURCE = DataSource(
-    dataset="some/set",
-    config="20231101.da",
-    revision="1a",
-    unit="articles",
-    offline_advice="Ask a friend",
+    dataset="some/set", config="20231101.da", revision="1a", unit="articles", offline_advice="Ask a friend"
 )
 
 

@@ -84,7 +84,6 @@ def test_a_lost_connection_is_taken_up_again(hub, folder):
 
 @pytest.mark.slow
 def test_the_program_asks_the_hub_that_is_set(hub, tmp_path):
-    """Also with the cache that is set, and without a word of the library."""
     surroundings = {**os.environ, **hub.surroundings(tmp_path / "own"), "ECSUITE_DATA": str(tmp_path)}
     program = [sys.executable, "-m", "ecsuite", "data", "elcc", "--systems", "rlupus", "--quiet"]
     done = subprocess.run(program, capture_output=True, text=True, check=False, env=surroundings)

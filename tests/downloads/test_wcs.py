@@ -13,7 +13,6 @@ from ecsuite.spaces.colour import AnswersNA, colour_space
 
 @pytest.fixture
 def archive(tmp_path):
-    """Three chips, two languages of two speakers."""
     folder = tmp_path / "archive"
     folder.mkdir()
     (folder / "chip.txt").write_text("1\tA\t0\tA0\n2\tB\t1\tB1\n3\tB\t2\tB2\n")
@@ -51,7 +50,6 @@ def answers_of(share, most, at, num_speakers=20, num_chips=30):
     ],
 )
 def test_na_is_a_word_where_speakers_agree_in_it(archive, tmp_path, share, most, at, is_word):
-    """Otherwise it is a missing answer; a table and the corpus say which, and why."""
     answers = answers_of(share, most, at)
     assert AnswersNA.of(answers.tolist()).is_word == is_word
     chips = range(1, answers.shape[1] + 1)
@@ -74,7 +72,6 @@ def test_na_is_a_word_where_speakers_agree_in_it(archive, tmp_path, share, most,
 
 
 def test_what_was_made_when_every_na_was_missing_is_made_anew(archive, tmp_path):
-    """The table with the evidence is not there: corpora and need are of an earlier version."""
     (name, _) = prepare_wcs(tmp_path / "wcs", given=archive)
     (tmp_path / "wcs" / "na.csv").unlink()
     for file, text in (("need.csv", "chip,need\n1,1\n2,0\n3,0\n"), (f"{name}/corpus.jsonl", "[0]\n")):

@@ -79,7 +79,6 @@ def get(server, tmp_path, monkeypatch):
 
 
 def start_and_lose(get, server):
-    """A thousand bytes, then the connection ends."""
     server.cut = 1000
     with pytest.raises(ConfigError, match="connection lost after 1,000 of 2,048 bytes"):
         get()

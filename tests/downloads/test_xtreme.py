@@ -190,7 +190,6 @@ def test_what_a_killed_extraction_left_is_removed(web, prepare, tmp_path):
 
 
 def linked(kind):
-    """A tar archive with a link where a file is expected."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w:gz") as archive:
         entry = tarfile.TarInfo("x-final/en/train.tsv")

@@ -5,11 +5,7 @@ import threading
 from pathlib import Path
 
 from ecsuite.files import atomic_files
-from ecsuite.files.atomic_files import (
-    check_output_file,
-    prepare_output_file,
-    write_atomically,
-)
+from ecsuite.files.atomic_files import check_output_file, prepare_output_file, write_atomically
 
 
 def test_the_folder_of_an_output_file_is_made_again(tmp_path):

@@ -8,19 +8,7 @@ import threading
 
 import numpy as np
 import pytest
-from table_files import (
-    COLORS,
-    GRID,
-    IDS,
-    PERFECT,
-    WORDS,
-    answered,
-    quoted,
-    records,
-    said,
-    scores,
-    table,
-)
+from table_files import COLORS, GRID, IDS, PERFECT, WORDS, answered, quoted, records, said, scores, table
 
 import ecsuite as ec
 from ecsuite.runtime.errors import CorpusError, ReadingQuestion

@@ -10,7 +10,6 @@ from ecsuite.runtime.errors import CorpusError
 
 
 def test_attributes_have_values_as_columns_do():
-    """By the names of the values where there are some; what a message says nothing of is no value."""
     given = Corpus([[1], [2], [3]], meanings={"color": ["red", "blue", "red"], "size": [1, 2, 1]})
     corpus = replace(given, columns={"size": np.array(["S", "M", "L"])}, metadata={"seed": 3})
     assert corpus.values_of("color") == ["blue", "red"]

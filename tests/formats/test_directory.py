@@ -43,10 +43,7 @@ def make_corpus(**changes: Any) -> Corpus:
             {"columns": {"seen": [None, "a", {"x": [1.5]}, {"x": [np.inf]}, 2]}},
             r"^columns\['seen'\]\[3\]: expected finite numbers, got \{\"x\": \[Infinity\]\}$",
         ),
-        (
-            {"metadata": {"loss": math.inf}},
-            "^metadata: expected values that JSON allows: Out of range float",
-        ),
+        ({"metadata": {"loss": math.inf}}, "^metadata: expected values that JSON allows: Out of range float"),
     ],
 )
 def test_a_corpus_that_cannot_be_written_leaves_no_file(tmp_path, changes, message):

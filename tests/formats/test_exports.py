@@ -154,12 +154,10 @@ def nellcom(pairs):
 
 
 def names(pairs, column, pair):
-    """The number of a value, as programs have numbers of values."""
     return list(dict.fromkeys(each[column] for each in pairs)).index(pair[column])
 
 
 def symbols(pairs, pair):
-    """The words of a message as whole numbers, with EOS 0."""
     words = list(dict.fromkeys(word for each in pairs for word in each[2].split()))
     return [words.index(word) + 1 for word in pair[2].split()] + [0]
 
@@ -313,7 +311,6 @@ def expected(form, pairs):
 
 
 def meant_and_said(form, corpus):
-    """The rows of a corpus, as `expected` has them."""
     texts = [" ".join(map(str, row)) for row in said_in(corpus)]
     if form == "csar":
         concepts = [[corpus.concept_names[each] for each in row] for row in corpus.concepts]
@@ -324,7 +321,6 @@ def meant_and_said(form, corpus):
 
 
 def drawn(rng):
-    """Rows of a language of two words, each meaning at least once."""
     colors, shapes = (rng.sample(names, rng.randint(2, 4)) for names in (["red", "blue", "grün", "pink"],
                                                                          ["star", "box", "dot", "ring"]))  # fmt: skip
     words = rng.sample(WORDS, len(WORDS))
@@ -422,7 +418,6 @@ def test_trials_of_labjs_are_asked_about_where_they_end_otherwise(tmp_path):
 
 
 def test_chats_under_other_names_are_asked_about(tmp_path):
-    """Empirica's `Chat` writes to an attribute of any name; its items are objects with a text and a sender."""
     text = (EXPORTS / "empirica" / "rounds.csv").read_text(encoding="utf-8").replace("messages", "chat")
     (tmp_path / "rounds.csv").write_text(text, encoding="utf-8")
     corpus, (question,) = answered(tmp_path / "rounds.csv")

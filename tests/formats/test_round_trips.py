@@ -118,7 +118,6 @@ def corpora(draw):
 
 
 def content(corpus):
-    """What a corpus holds, by names."""
     names, concepts = corpus.symbol_names, corpus.concepts
     return {
         "messages": [
@@ -172,7 +171,6 @@ def check(corpus, form, folder):
 
 
 def check_drawn(form, number):
-    """Check so many corpora, drawn the same each time."""
     if form == "hf":
         pytest.importorskip("datasets").disable_progress_bars()
 

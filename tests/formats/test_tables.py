@@ -9,7 +9,6 @@ from ecsuite.runtime.errors import CorpusError
 
 
 def not_utf8(kind: str) -> Any:
-    """An Arrow array of texts whose second one is not UTF-8."""
     import pyarrow
 
     whole = pyarrow.array([b"ok", b"ab\xff"], pyarrow.binary())

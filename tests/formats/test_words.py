@@ -32,10 +32,7 @@ def test_rows_and_attributes_are_chosen(tmp_path, ecsuite):
     for condition, line in (
         ("task", "--where task: expected COLUMN=VALUE, such as split=held_out, or COLUMN!=VALUE"),
         ("task=none", "no message with task none; task is one of name, fixation"),
-        (
-            "taks=name",
-            "no column taks: the corpus has the columns task, hit",
-        ),
+        ("taks=name", "no column taks: the corpus has the columns task, hit"),
     ):
         code, _, err = ecsuite("score", "a.csv", *options, "--where", condition)
         assert code == 2 and err.splitlines()[-1] == line

@@ -17,7 +17,6 @@ class Bound:
     """In the number's own unit."""
 
     def holds(self, recorded: float, found: float) -> bool:
-        """Whether the number found is as near as it must be."""
         return math.isclose(
             found, recorded, abs_tol=max(self.absolute, self.relative * abs(recorded)), rel_tol=0
         )

@@ -58,7 +58,6 @@ REDUCTIONS: dict[str, tuple[str, ...]] = {
 
 
 def losses(folder: Path, game: str) -> dict[str, list[float]]:
-    """The losses of each update, and those of the examples held out."""
     settings = (*USUAL, *REDUCTIONS[game])
     if "world.features=features.npz" in settings:
         classes = ("--num-classes", "20", "--images-per-class", "16", "--num-features", "12")

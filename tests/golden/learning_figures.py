@@ -42,7 +42,6 @@ def icy_steps(folder: Path, model: str, *options: str) -> dict[str, Any]:
 
 
 def xferbench(folder: Path) -> dict[str, float]:
-    """Nats a token in each target, after the corpus `irregular`."""
     options = ("--metrics", "xferbench,preset=nano", *HERE)
     found = as_json("score", irregular(folder), *options, folder=folder)
     return {"score": found["score"], **found["by_target"]}

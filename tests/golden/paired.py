@@ -95,34 +95,28 @@ class Version:
         work.mkdir()
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        """A command in a program of its own."""
         return self.program("-c", CALL, str(self.package), *arguments)
 
     def program(self, *arguments: str) -> "subprocess.Popen[str]":
-        """Python, with what is typed after its name."""
         here = {"PYTHONPATH": str(self.package.parent), "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
         program = [sys.executable, *arguments]
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         return subprocess.Popen(program, cwd=self.work, env={**os.environ, **here}, **streams)
 
     def run(self, *arguments: str, code: int = 0) -> str:
-        """What a command prints; it must end with the exit code."""
         return self.end(self.start(*arguments), code)
 
     def end(self, program: "subprocess.Popen[str]", code: int = 0) -> str:
-        """What a program printed until its end, with that exit code."""
         out, error = program.communicate()
         if program.returncode != code:
             raise RuntimeError(f"{self.package}: exit {program.returncode}, expected {code}:\n{error or out}")
         return out
 
     def as_json(self, *arguments: str) -> Any:
-        """What a command prints with `--json`."""
         return json.loads(self.run(*arguments, "--json"))
 
 
 def disc_tiny(version: Version) -> dict[str, Any]:
-    """A game of four epochs, and all metrics of what is said."""
     version.run("train-game", "disc_tiny", "--epochs", "4", *FP32, "--out", "disc")
     metrics = [name for name in version.as_json("list")["metrics"] if name not in ASKED_FOR]
     scores = version.as_json("score", "disc/corpus.jsonl", "--metrics", ",".join(metrics))
@@ -130,7 +124,6 @@ def disc_tiny(version: Version) -> dict[str, Any]:
 
 
 def set_game(version: Version) -> dict[str, Any]:
-    """A game about sets of objects."""
     version.run("train-game", *SET_GAME, *FP32, "--out", "sets")
     return run_folder(version.work / "sets")
 
@@ -154,12 +147,10 @@ def resumed(version: Version) -> dict[str, Any]:
 
 
 def icy(version: Version) -> dict[str, Any]:
-    """Two rows of the benchmark of grammars."""
     return {"rows": version.as_json("icy", *ICY)["rows"]}
 
 
 def grammar(version: Version) -> dict[str, Any]:
-    """The corpus that XferBench then learns."""
     size = ("--num-attributes", "4", "--num-values", "5")
     version.run("grammar", "rot+shufdet", *size, "--out", "grammar")
     return run_folder(version.work / "grammar")
@@ -178,7 +169,6 @@ def cbm(version: Version) -> dict[str, Any]:
 
 
 def xtreme(version: Version) -> dict[str, Any]:
-    """A model that learns a corpus, tuned and tested on two tasks."""
     corpus, data = irregular(version.work), write_tasks(version.work / "data")
     tasks = ("--tasks", "panx,xnli", "--languages", "eu", "--preset", "nano")
     return {"cells": version.as_json("xtreme", str(corpus), "--data", str(data), *tasks, *XFERBENCH)["cells"]}
@@ -261,7 +251,6 @@ def export(commit: str | None, folder: Path) -> Path:
 
 
 def describe(commit: str | None) -> str:
-    """How a version is told of."""
     if commit is None:
         return f"the files of {ROOT} as they are"
     line = ["git", "log", "-1", "--format=%h %s", commit]
@@ -303,7 +292,6 @@ def main() -> None:
 
 
 def leaves(tree: Any) -> Iterator[Any]:
-    """The values of a tree that are compared."""
     if isinstance(tree, dict):
         for key, value in tree.items():
             if key not in NOT_FIGURES:

@@ -29,19 +29,16 @@ PARTS: dict[str, dict[str, Case]] = {
 
 
 def read(part: str) -> dict[str, Any]:
-    """What is recorded of a part, by case."""
     path = FOLDER / f"{part}.json"
     return json.loads(path.read_text()) if path.exists() else {}
 
 
 def compute(part: str, case: str) -> Any:
-    """The figures of today, as JSON has them."""
     with tempfile.TemporaryDirectory() as folder:
         return json.loads(json.dumps(PARTS[part][case].compute(Path(folder)), allow_nan=False))
 
 
 def changed(part: str, case: str, recorded: Any, found: Any) -> list[str]:
-    """Where figures left their bound, a line each."""
     return list(differences(recorded, found, PARTS[part][case].bound))
 
 
@@ -77,7 +74,6 @@ def record(part: str) -> None:
 
 
 def main() -> None:
-    """Record the parts that are named."""
     parts = sys.argv[1:] or list(PARTS)
     for part in parts:
         if part not in PARTS:

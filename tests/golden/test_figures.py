@@ -30,7 +30,6 @@ def parameter(part, case):
 @pytest.mark.usefixtures("all_draws")
 @pytest.mark.parametrize(("part", "case"), [parameter(*each) for each in ALL])
 def test_figures(part, case):
-    """If a change is meant: raise the metric's version, if it is one; `python tests/golden/record.py PART`."""
     for package in PARTS[part][case].needs:
         name, _, least = package.partition(">=")
         pytest.importorskip(name, minversion=least or None)

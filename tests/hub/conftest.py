@@ -8,7 +8,6 @@ from hub_server import LICENCE, SMALL, TOKEN, HubServer, use_hub
 
 @pytest.fixture
 def hub(monkeypatch, tmp_path_factory):
-    """The hub, with a login that may write."""
     monkeypatch.setattr("time.sleep", lambda _: None)  # between tries of the library
     with HubServer() as server, use_hub(monkeypatch, server, tmp_path_factory.mktemp("home"), TOKEN):
         yield server
@@ -16,7 +15,6 @@ def hub(monkeypatch, tmp_path_factory):
 
 @pytest.fixture
 def run(tmp_path):
-    """A run folder with scores, as `run`."""
     shutil.copytree(SMALL / "finished", tmp_path / "run")
     return tmp_path / "run"
 

@@ -30,12 +30,10 @@ def refused(ecsuite):
 
 
 def parts():
-    """The hidden folders of downloads."""
     return [file for file in Path().iterdir() if file.name.startswith(".got")]
 
 
 def change(hub, files):
-    """Another commit, with these files; without those that are None."""
     hub.add("someone/run", {name: content for name, content in files.items() if content is not None})
 
 

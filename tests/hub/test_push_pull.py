@@ -71,7 +71,6 @@ class FirstChoice(Person):
 
 @pytest.mark.parametrize("backend", ["page", "drawn", None])
 def test_the_card_of_rounds_says_who_spoke(backend, ecsuite, hub, tmp_path):
-    """Nobody was trained, and where people took part, nothing is said of them that they have not said."""
     settings = ["play.agents=3", "play.pool=3", "training.num_examples=6", "training.batch_size=2"]
     if backend is not None:
         settings += ["play.at_once=true", "play.num_others=1", f"play.other=language_model,backend={backend}"]

@@ -17,7 +17,6 @@ def test_without_a_choice_all_are_used(monkeypatch):
 
 
 def test_each_process_sees_one_gpu(tmp_path, monkeypatch):
-    """Jobs that end together show which process had which: none has a GPU that another one uses."""
     monkeypatch.setenv(LOG, str(tmp_path / "log.txt"))
     monkeypatch.setenv(VISIBLE, "4,7")
     monkeypatch.setattr(graph, "num_cores", lambda: 4)

@@ -30,7 +30,6 @@ from ecsuite.runtime.ragged import Ragged
 
 @pytest.fixture(autouse=True)
 def calls(tmp_path, monkeypatch):
-    """What was computed since the last call of this fixture's value."""
     log = tmp_path / "log.txt"
     monkeypatch.setenv(LOG, str(log))
 
@@ -63,7 +62,6 @@ def only_file(folder, pattern):
 
 
 def test_what_a_killed_process_left_beside_a_kept_result_is_removed(runner, calls, tmp_path):
-    """It was killed after it kept the result, and before it removed the scratch folder."""
     job = Job(square, number=3)
     expected = values(runner, job)
     store = Store(tmp_path / "kept", print)
@@ -153,7 +151,6 @@ class TestProcesses:
     def test_no_more_processes_than_jobs_are_started(
         self, tmp_path, monkeypatch, num_jobs, num_workers, num_processes
     ):
-        """One was started for each worker, however few jobs there were; one job is computed here."""
         started, popen = [], subprocess.Popen
         monkeypatch.setattr(
             subprocess, "Popen", lambda *words, **_: started.append(words) or popen(*words, **_)

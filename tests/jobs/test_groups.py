@@ -28,7 +28,6 @@ from ecsuite.runtime.errors import ConfigError
 
 @pytest.fixture(autouse=True)
 def log(tmp_path, monkeypatch):
-    """What was computed, a line each."""
     monkeypatch.setenv(LOG, str(tmp_path / "log.txt"))
     return lambda: (tmp_path / "log.txt").read_text().splitlines() if (tmp_path / "log.txt").exists() else []
 
@@ -40,7 +39,6 @@ def store(tmp_path):
 
 @pytest.fixture
 def folder(store):
-    """The groups, as a command has them."""
     folder = GroupFolder(store)
     yield folder
     folder.close()
@@ -92,7 +90,6 @@ def test_workers_of_users_compute_what_a_command_wants(tmp_path, log):
 
 
 def test_who_takes_a_group_at_the_same_moment_does_not_get_it(folder):
-    """Also where locks have no effect."""
     name = put(folder, Job(square, number=1))
     first, second = (TakenGroup(folder, name, Lock(folder.file(name, ".lock"))) for _ in range(2))
     assert first.begin("one", again=False) and not second.begin("two", again=False)
@@ -100,7 +97,6 @@ def test_who_takes_a_group_at_the_same_moment_does_not_get_it(folder):
 
 
 def test_a_group_whose_worker_has_ended_is_taken_again(tmp_path, monkeypatch, log):
-    """Its lock ends with it, and the command puts the group anew."""
     monkeypatch.setattr(launchers, "SECONDS_BETWEEN_CHECKS", 0.02)
     notes, lost, job = [], [], Job(square, number=3)
 
@@ -124,7 +120,6 @@ def test_a_group_whose_worker_has_ended_is_taken_again(tmp_path, monkeypatch, lo
 
 @pytest.mark.slow
 def test_a_group_whose_worker_was_killed_is_taken_again(tmp_path, log):
-    """As users start them, beside a job that kills its process."""
     job = Job(misbehave, how="die", mark=Location(path=tmp_path / "mark"))
     words = [sys.executable, "-m", "ecsuite", "work", str(tmp_path / "kept"), "--idle", "0.5", "--quiet"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), MODULES: "counting_jobs"}
@@ -174,7 +169,6 @@ def test_a_group_that_is_taken_back_stops(folder, store, monkeypatch):
 
 
 def test_what_killed_commands_left_is_removed_unless_its_pool_has_workers(store, log):
-    """A command that was killed gives its lock back; nobody else can take what only its own workers would."""
     first = GroupFolder(store)
     mine, anyones = (
         put(first, Job(square, number=number), number=number, pool=pool)
@@ -202,7 +196,6 @@ def edited(job, **changes):
 
 
 def test_a_group_is_data_that_is_not_believed(folder, store, tmp_path, log):
-    """Nothing that a file names is imported or written to but job functions of ecsuite and of the command."""
     (tmp_path / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
     job = store.send(Job(square, number=1))
     foreign = {**job.key, "function": "evil:square"}
@@ -224,8 +217,6 @@ def test_a_group_is_data_that_is_not_believed(folder, store, tmp_path, log):
 
 
 def test_a_file_system_without_locks_is_told_of_at_the_start(tmp_path, monkeypatch, log):
-    """A command of one machine goes on; where other machines compute, it is refused."""
-
     def refuse(*_):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 

@@ -37,7 +37,6 @@ def in_process(work):
 
 
 def small_jobs(runner, *_):
-    """Jobs that read each other's results."""
     parts = [Job(square, number=number) for number in range(30)]
     found = runner.run([Job(total, parts=parts), *(Job(cube, number=number) for number in range(9))])
     return [result.value for result in found.values()]
@@ -151,7 +150,6 @@ def test_a_killed_study_goes_on_to_the_same_result(tmp_path, ask, monkeypatch, s
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("num_starts", [2])
 def test_two_sweeps_on_one_folder_share_the_runs(tmp_path, num_starts):
-    """Both commands end with all runs; each job was computed by one of them, with the bytes of one command alone."""
     (tmp_path / "study.yaml").write_text(
         "base: disc_tiny\nvary: {channel.vocab_size: [5, 20]}\nseeds: 2\nscore: [topsim]\n"
         "set: {training.num_epochs: 2}\n"

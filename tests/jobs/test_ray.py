@@ -39,7 +39,6 @@ TESTS = str(Path(__file__).parents[1])
 
 @pytest.fixture
 def cluster(monkeypatch, tmp_path_factory):
-    """Two nodes with a CPU each."""
     from ray.cluster_utils import Cluster
 
     # What the processes of nodes see; they are started by Ray, not by this process.
@@ -68,7 +67,6 @@ def scores(folder):
 
 @pytest.fixture
 def sweep(tmp_path):
-    """Starts a sweep as another process, as users do."""
     (tmp_path / "study.yaml").write_text(STUDY)
 
     def sweep(on, out):
@@ -81,7 +79,6 @@ def sweep(tmp_path):
 
 
 def when_results(folder, number):
-    """Wait until there are so many results."""
     end = time.monotonic() + 300
     while len(list(folder.glob("jobs/results/*.json"))) < number:
         assert time.monotonic() < end
@@ -89,7 +86,6 @@ def when_results(folder, number):
 
 
 def when_computing(node):
-    """Wait until a node computes a job."""
     (raylet,) = node.all_processes["raylet"]
     end = time.monotonic() + 120
     while not any("ray::_work" in title for title in titles(raylet.process.pid)):
@@ -142,7 +138,6 @@ def test_ctrl_c_writes_checkpoints(on, sweep, tmp_path):
 
 
 def test_nodes_that_do_not_see_the_folder_are_told_of_before_anything(on, tmp_path, monkeypatch):
-    """The folder has another name for this process than for the nodes."""
     look = ray_workers._sees
     monkeypatch.setattr(ray_workers, "_sees", lambda file: look(f"{file}.elsewhere"))
     place = place_of(on)

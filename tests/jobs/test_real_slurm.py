@@ -63,7 +63,6 @@ SMALL = (
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster(tmp_path_factory):
-    """A Slurm of two nodes."""
     pytest.importorskip("submitit", reason="submitit is not installed: pip install -e '.[slurm]'")
     with slurm_daemons.Slurm(tmp_path_factory.mktemp("slurm")) as cluster:
         yield cluster
@@ -71,7 +70,6 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture
 def start(tmp_path):
-    """Starts a command as another process, as users do."""
     (tmp_path / "study.yaml").write_text(STUDY)
     (tmp_path / "long.yaml").write_text(LONG)
 
@@ -86,8 +84,6 @@ def start(tmp_path):
 
 @pytest.fixture
 def run(start):
-    """Runs a command, which must end with code 0; what it prints."""
-
     def run(*arguments):
         process = start(*arguments)
         out, err = process.communicate()
@@ -106,7 +102,6 @@ def scores(folder):
 
 
 def until(found, seconds=300):
-    """Wait until something is found, and return it."""
     end = time.monotonic() + seconds
     while not (it := found()):
         assert time.monotonic() < end
@@ -124,7 +119,6 @@ def running():
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory):
-    """The sweep, computed without Slurm."""
     folder = tmp_path_factory.mktemp("here")
     (folder / "study.yaml").write_text(STUDY)
     command = [
@@ -151,7 +145,6 @@ def test_a_sweep_has_the_same_bytes(run, here, tmp_path):
 
 
 def test_a_killed_node_loses_nothing(cluster, start, here, tmp_path):
-    """Its daemon and what it started are killed; Slurm queues its tasks again, and the node comes back later."""
     process = start("sweep", "study.yaml", "--on", "slurm,time=10", "--out", "there")
     until(lambda: len(list(tmp_path.glob("there/jobs/results/*.json"))) >= 3)
     _, node = until(running)[:2]

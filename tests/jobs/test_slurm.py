@@ -81,7 +81,6 @@ def left(folder):
 
 
 def take_all(folder, worker):
-    """A worker that takes all groups and then is lost without a word."""
     taken = GroupFolder(Store(folder))
     pools = {file.name.partition(".")[0] for file in (folder / "groups").glob("*.json")}
     while (group := taken.take(pools, worker)) is not None:
@@ -115,7 +114,6 @@ def test_a_group_whose_task_was_lost_is_tried_once_more(cluster, tmp_path):
 @pytest.mark.parametrize("is_taken", [True, False], ids=["taken", "free"])
 @pytest.mark.parametrize(("said", "times"), [("", 1), (None, 5)], ids=["late", "silent"])
 def test_a_task_that_slurm_does_not_name_for_a_while_is_not_lost(cluster, tmp_path, is_taken, said, times):
-    """The queue is late, or does not answer while Slurm starts again; the task computes all the same."""
     told, asked, answer = [], [], cluster.answer
 
     def late(*command):
@@ -138,7 +136,6 @@ def test_a_task_that_slurm_does_not_name_for_a_while_is_not_lost(cluster, tmp_pa
 
 
 def test_a_hanging_task_is_cancelled(cluster, tmp_path):
-    """It is in the queue of Slurm, and runs, but says nothing."""
     told, job = [], Job(square, number=4)
     commands = []
 
@@ -192,12 +189,9 @@ def test_a_second_ctrl_c_cancels_what_has_not_begun(cluster, tmp_path, monkeypat
     monkeypatch.setattr(launchers.time, "sleep", sleep)
     told, asked = [], iter([None, "interrupt"])
     with pytest.raises(KeyboardInterrupt):
-        Runner(
-            folder=tmp_path,
-            launcher=launcher(),
-            note=told.append,
-            should_stop=lambda: next(asked),
-        ).run([Job(square, number=1), Job(square, number=2)])
+        Runner(folder=tmp_path, launcher=launcher(), note=told.append, should_stop=lambda: next(asked)).run(
+            [Job(square, number=1), Job(square, number=2)]
+        )
     assert told[-1] == "2 taken back" and len(cluster.cancelled) == 2 and not left(tmp_path)
 
 

@@ -53,7 +53,6 @@ def test_a_job_beyond_the_limit_of_memory_fails_alone(runner, notes):
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["hang", "stop"])
 def test_a_job_that_hangs_is_ended_and_tried_once_more(tmp_path, notes, how):
-    """It waits for something that never comes, or its process was stopped by a signal."""
     runner = Runner(folder=tmp_path / "kept", num_workers=2, note=notes.append, seconds_silent=4)
     hangs = Job(misbehave, how=how, mark=Location(path=tmp_path / "mark"))
     others = [Job(square, number=number) for number in range(3)]
@@ -67,7 +66,6 @@ def test_a_job_that_hangs_is_ended_and_tried_once_more(tmp_path, notes, how):
 
 @pytest.mark.slow
 def test_a_command_that_was_stopped_itself_takes_nobody_for_hanging(tmp_path, notes, monkeypatch):
-    """After SIGSTOP and SIGCONT, or a night with the lid closed, the last signs of life are old."""
     monkeypatch.setattr(graph, "SECONDS_ASLEEP", 1.0)
     runner = Runner(folder=tmp_path / "kept", num_workers=2, note=notes.append, seconds_silent=2)
     poll, slept = graph.Workers.poll, []
@@ -84,7 +82,6 @@ def test_a_command_that_was_stopped_itself_takes_nobody_for_hanging(tmp_path, no
 
 @pytest.mark.parametrize(("used", "is_alive"), [(0.05, True), (1e-4, False)])
 def test_a_process_that_computes_is_alive_and_one_that_waits_is_not(monkeypatch, used, is_alive):
-    """By the processor's seconds between two looks, of which other threads of a process that waits use some."""
     looks, signs = itertools.count(), []
     third = threading.Event()
 

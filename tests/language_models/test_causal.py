@@ -38,7 +38,6 @@ def test_every_draw_is_allowed_and_the_same_again(name, folder):
 
 
 def test_the_most_likely_answer_is_the_one_of_the_logits(folder):
-    """With choices of one token each it is that with the highest logit."""
     backend = CausalModel(CausalModel.Options(model=str(folder), temperature=0.0))
     ids = backend.tokenizer("name it:", return_tensors="pt", add_special_tokens=False)["input_ids"]
     logits = backend.model(ids).logits[0, -1].detach().numpy()
@@ -59,7 +58,6 @@ def test_draws_follow_the_probabilities(folder):
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_answers_in_a_batch_are_those_of_one_after_the_other(temperature, folder):
-    """Prompts and answers of many lengths: padding changes nothing."""
     backend = CausalModel(CausalModel.Options(model=str(folder), temperature=temperature))
     requests = [
         Request(
@@ -86,7 +84,6 @@ def test_what_can_not_be_written_or_read_is_refused_in_a_line(folder, tmp_path):
 
 @pytest.mark.parametrize("temperature", [2.0, 0.0])
 def test_probabilities_of_choices_are_those_of_all_ways_to_say_them(temperature, folder):
-    """As read from a pass of the model for each beginning of an answer, without its cache, in a batch of two."""
     backend, allowed = (
         CausalModel(CausalModel.Options(model=str(folder), temperature=temperature)),
         Allowed(choices=("ab", "abc", "xyz", "b")),

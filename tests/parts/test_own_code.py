@@ -8,7 +8,6 @@ from ecsuite.parts import own_code
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """An empty current folder, where nothing is trusted."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(own_code, "_trusted", set())
     return tmp_path

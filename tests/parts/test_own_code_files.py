@@ -16,7 +16,6 @@ def folder(tmp_path, monkeypatch):
 
 
 def write(**files):
-    """Write files; `__` in a name is a slash."""
     for name, code in files.items():
         file = Path(f"{name.replace('__', '/')}.py" if name != "package" else "package/__init__.py")
         file.parent.mkdir(parents=True, exist_ok=True)

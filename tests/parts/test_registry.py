@@ -6,11 +6,7 @@ from typing import Annotated, Literal
 import pytest
 
 from ecsuite.parts.config import Count, Share
-from ecsuite.parts.registry import (
-    Part,
-    Registry,
-    read_part,
-)
+from ecsuite.parts.registry import Part, Registry, read_part
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -69,7 +65,6 @@ LIGHTS = Registry(
 
 
 def read(*layers, registry=LIGHTS):
-    """The part of these layers, the lowest first."""
     return read_part(registry, [("", layer) for layer in layers], registry.word)
 
 

@@ -28,7 +28,6 @@ Yaml11.add_implicit_resolver(
 
 @pytest.fixture
 def without_libyaml(monkeypatch):
-    """The module where PyYAML was built without libyaml."""
     monkeypatch.setattr(yaml, "__with_libyaml__", False)
     return SimpleNamespace(**runpy.run_path(strict_yaml.__file__))
 

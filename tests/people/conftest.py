@@ -37,7 +37,6 @@ def clock():
 
 @pytest.fixture
 def sessions(tmp_path):
-    """Makes the sessions of a study with the given settings."""
     made = []
 
     def make(folder="study", clock=time.time, **settings):

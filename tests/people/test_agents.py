@@ -69,7 +69,6 @@ def hears(symbols):
 
 
 def play(sessions, token, answer):
-    """Play to the end; `answer(game, step, shown)` types."""
     sessions.begin(token)
     sessions.go_on(token, "instructions", {"has_sound": False, "names_objects": False})
     while (row := sessions.required(token))["stage"] != FINISHED:

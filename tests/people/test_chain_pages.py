@@ -30,7 +30,6 @@ PAIR_QUIZ = ("their colour and their shape", "the one who types", "when the righ
 
 @pytest.fixture
 def serve(tmp_path):
-    """Serves a study of the given settings."""
     started = []
 
     def make(text):
@@ -45,7 +44,6 @@ def serve(tmp_path):
 
 @pytest.fixture
 def visit(chromium):
-    """Opens a page as a visitor of their own, who agrees."""
     contexts = []
 
     def make(server, width=1000):
@@ -98,7 +96,6 @@ def learn(player, *, reads=True, loses_connection=False):
 
 
 def test_a_chain_of_five_generations(serve, visit, tmp_path):
-    """With somebody who waits, somebody who does not read and does not count, and a lost connection."""
     server, typed = serve(CHAIN), []
     player = visit(server)
     player.page.get_by_role("button", name="Go on").wait_for()
@@ -136,7 +133,6 @@ def test_a_chain_of_five_generations(serve, visit, tmp_path):
 
 
 def kind(player):
-    """What a page of a pair asks for now."""
     for name, place in {"speak": "#typed", "choose": "ol.choices", "questions": "textarea"}.items():
         if player.page.locator(place).count():
             return name
@@ -144,14 +140,12 @@ def kind(player):
 
 
 def participant(server, player):
-    """The number of a player among the participants, by the cookie."""
     (cookie,) = player.page.context.cookies()
     token = hashlib.sha256(cookie["value"].encode()).hexdigest()
     return rows(server, f"SELECT id FROM participants WHERE token_hash = '{token}'")[0][0]
 
 
 def say(player, word, trouble):
-    """Type a word, with a lost connection or a reload."""
     player.page.locator("#typed").focus()
     player.page.context.set_offline(trouble == "offline")
     player.page.locator("#typed").evaluate("element => element.setAttribute('data-old', '')")
@@ -167,7 +161,6 @@ def say(player, word, trouble):
 
 
 def test_twenty_pairs_with_lost_connections(serve, visit):
-    """Forty pages at once; some lose their connection, some are loaded again, and the server is killed on the way."""
     server = serve(PAIRS + "pairs: 20\nrounds: 4\npartner_seconds: 600\nturn_seconds: 900\n")
     players = [visit(server) for _ in range(40)]
     for player in players:
@@ -218,7 +211,6 @@ def test_twenty_pairs_with_lost_connections(serve, visit):
 
 
 def test_a_partner_who_leaves_is_one_screen(serve, visit):
-    """Every page of a pair is accessible, also as narrow as a small phone."""
     server = serve(PAIRS + "pairs: 2\nrounds: 4\npartner_seconds: 6\nleft_code: LEFT17\n")
     players = [visit(server, width=320) for _ in range(2)]
     for player in players:

@@ -29,7 +29,6 @@ def places(sessions):
 
 
 def test_who_remembers_all_hands_the_language_on_unchanged(chains):
-    """Known answer: no error in any generation, and the topsim of the first language in all."""
     study = chains(seen=9, generations=5)
     for number in range(5):
         play(study, f"token{number}", Memorizer())

@@ -29,7 +29,6 @@ async def answer(request):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, None), (signal.SIGTERM, 75)])
 def test_a_server_that_is_ended_closes_what_it_serves(number, code, monkeypatch):
-    """So that answers of models that were asked are kept, and nobody is asked twice."""
     ended = SimpleNamespace(run=lambda sockets: signal.raise_signal(number))
     monkeypatch.setattr(connections, "make_server", lambda app, most: ended)
     closed = []
@@ -40,7 +39,6 @@ def test_a_server_that_is_ended_closes_what_it_serves(number, code, monkeypatch)
 
 @pytest.fixture
 def port():
-    """A server of at most eight connections."""
     listening = bound("127.0.0.1", 0)
     app = WithHeaders(Starlette(routes=[Route("/", answer, methods=["GET", "POST"])]))
     server = connections.make_server(app, MOST)

@@ -60,7 +60,6 @@ EDITS = {
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory):
-    """Folders of studies in which programs took part, by kind."""
     from typer.testing import CliRunner
 
     from ecsuite.cli import app
@@ -91,7 +90,6 @@ def test_an_edited_file_is_refused_in_a_line(kind, edit, simulated, tmp_path, ec
 
 
 def test_a_teacher_of_oneself_ends_no_export(simulated, tmp_path, ecsuite):
-    """Lineages are followed to earlier generations only."""
     shutil.copytree(simulated["chains"], tmp_path / "study")
     with closing(sqlite3.connect(tmp_path / "study" / ANSWERS)) as connection, connection:
         connection.execute("UPDATE participants SET teacher = id")

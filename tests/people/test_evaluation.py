@@ -2,12 +2,7 @@
 
 import pytest
 
-from ecsuite.people.codes_report import (
-    PUBLISHED,
-    SIMULATED,
-    evaluate_rule,
-    report_tables,
-)
+from ecsuite.people.codes_report import PUBLISHED, SIMULATED, evaluate_rule, report_tables
 from ecsuite.people.export import export
 from ecsuite.people.kinds import read_records
 from ecsuite.people.simulated import Composer, Memorizer, RandomTypist, play

@@ -46,7 +46,6 @@ LANGUAGES += [("concat", "eng"), ("shufdet", "eng")]
 
 @pytest.mark.parametrize(("grammar", "dataset"), LANGUAGES)
 def test_a_whole_game(chromium, tmp_path, grammar, dataset):
-    """By keyboard, with names of objects on; held-out objects are answered wrong, everything else right."""
     server = Server(tmp_path, "try", grammar, "--dataset", dataset)
     context = chromium.new_context()
     try:
@@ -220,7 +219,6 @@ def test_the_last_page_has_the_code_and_the_way_back(study, player):
     "size", [{"width": 1000, "height": 800}, {"width": 320, "height": 640}], ids=["wide", "phone"]
 )
 def test_every_screen_is_accessible(chromium, study, size):
-    """By axe-core's rules of WCAG 2.1 A and AA; and at the width of a small phone nothing is cut off."""
     context = chromium.new_context(viewport=size)
     player, seen = Player(context.new_page()), []
 

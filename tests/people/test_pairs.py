@@ -57,7 +57,6 @@ def test_nothing_that_a_listener_gets_tells_the_object(pairs):
 
 
 def test_the_corpus_has_what_the_partner_saw(pairs):
-    """Letters from a to z; anything else would be seen, and be lost in the corpus."""
     study = pairs()
     app = People(study).app()
     clients: dict[str, TestClient] = {}
@@ -120,7 +119,6 @@ def test_a_partner_who_withdraws_ends_the_game(pairs):
 
 
 def test_simulated_pairs_come_to_agree(pairs, tmp_path, ecsuite, monkeypatch):
-    """Known answer: two who remember what was meant understand each other once each object was named."""
     study = pairs(pairs=2, rounds=20)
     assert simulate(study) == 4
     report = study.kind.report(read_records(study.database))

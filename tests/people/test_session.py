@@ -28,7 +28,6 @@ def test_a_random_typist_scores_little(sessions):
 
 
 def test_an_answer_has_the_objects_and_looks_of_when_its_example_was_shown(sessions):
-    """However the panel changes meanwhile, and however often it is opened in the example before."""
     study = sessions(grammars=("concat",), datasets=("synth",))
     row = play(study, "token", Memorizer(), steps=1)
     for before in (2, 3):

@@ -19,7 +19,6 @@ class Generator(CPUGenerator, metaclass=_Generators):
     """Devices by the address of the generator, since operations are given another Python object for it."""
 
     def __new__(cls, device="cpu"):
-        """A generator for a device."""
         place = torch.device(device)
         made = CPUGenerator.__new__(cls) if place.type != "cpu" else CPUGenerator(place)
         if place.type != "cpu":
@@ -33,22 +32,18 @@ class Generator(CPUGenerator, metaclass=_Generators):
 
     @property
     def device(self):
-        """Where it draws."""
         return Generator.places[self._cdata]
 
     def clone_state(self):
-        """A generator with the same state."""
         clone = type(self)(self.device)
         clone.set_state(self.get_state())
         return clone
 
     def graphsafe_set_state(self, other):
-        """Take the state of another one."""
         self.set_state(other.get_state())
 
 
 def place_of(generator):
-    """The device of a generator, by whatever object."""
     return Generator.places.get(generator._cdata, torch.device("cpu"))
 
 

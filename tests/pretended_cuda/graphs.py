@@ -20,11 +20,9 @@ class Graph:
         self.made, self.before = {}, {}
 
     def register_generator_state(self, generator):
-        """Let the graph draw from a generator."""
         self.generators.append(generator)
 
     def begin(self, generator):
-        """Begin the capture; `generator` is the global one."""
         self.generators.append(generator)
         self.states = [each.get_state() for each in self.generators]
 
@@ -55,7 +53,6 @@ class Graph:
         self.program.append((compute, args, kwargs, result, generator))
 
     def end(self):
-        """End the capture."""
         for tensor, value in reversed(self.before.values()):
             tensor.copy_(value)
         for generator, state in zip(self.generators, self.states, strict=True):
@@ -66,7 +63,6 @@ class Graph:
 
     @torch.no_grad()
     def replay(self):
-        """Do it all again."""
         for compute, args, kwargs, result, generator in self.program:
             if generator is None:
                 again = compute(*args, **kwargs)
@@ -79,13 +75,10 @@ class Graph:
 
 
 def memory(tensor):
-    """Which memory a tensor is of."""
     return tensor.untyped_storage()._cdata
 
 
 def capturing(operations):
-    """What takes the place of `torch.cuda.graph`."""
-
     class Capture:
         def __init__(self, graph, pool=None, capture_error_mode="global"):
             self.graph = graph

@@ -28,7 +28,6 @@ class Log:
         )
 
     def report(self) -> str:
-        """All counts, a line each."""
         counts = [
             (f"{name} {what}", line, count)
             for name in ("syncs", "unordered", "undeclared")

@@ -53,7 +53,6 @@ def refuse_unordered(name, tensors, place):
 
 
 def refuse_float64(place, *dtypes):
-    """Raise MPS's error of numbers of 64 bits."""
     if place.type == "mps" and torch.float64 in dtypes:
         raise TypeError(
             "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64. "
@@ -62,7 +61,6 @@ def refuse_float64(place, *dtypes):
 
 
 def refuse_missing(name, place, missing):
-    """Raise MPS's error of an operation that it does not have."""
     if place.type == "mps" and name in missing:
         raise NotImplementedError(
             f"The operator 'aten::{name}' is not currently implemented for the MPS device. If you want this op to be "

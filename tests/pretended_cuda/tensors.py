@@ -17,7 +17,6 @@ class Pretended(torch.Tensor):
 
     @staticmethod
     def __new__(cls, inner, place):
-        """A tensor that looks like `inner`, on a device."""
         return torch.Tensor._make_wrapper_subclass(
             cls,
             inner.size(),
@@ -36,7 +35,6 @@ class Pretended(torch.Tensor):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        """What never becomes an operation: the ways out of torch."""
         if func in (torch.Tensor.numpy, torch.Tensor.__array__):
             raise TypeError(
                 f"can't convert {args[0].device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
@@ -69,7 +67,6 @@ class Operations(TorchDispatchMode):
         self.graph = None  # where operations are captured
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        """One operation."""
         kwargs = kwargs or {}
         leaves, name = tree_leaves((args, kwargs)), func.overloadpacket.__name__
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
@@ -115,7 +112,6 @@ class Operations(TorchDispatchMode):
         return return_and_correct_aliasing(func, args, kwargs, made) if any(here) else made
 
     def check(self, func, name, args, kwargs, tensors, here, asked):
-        """Raise the error that the device would raise."""
         rules.refuse_missing(name, self.place, self.missing_operations)
         rules.refuse_products(name, tensors, self.place)
         rules.refuse_unordered(name, tensors, self.place)

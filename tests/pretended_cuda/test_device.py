@@ -104,7 +104,6 @@ def test_mps_has_no_numbers_of_64_bits_and_lacks_operations(open_device):
 
 @pytest.mark.parametrize("name", ["gru", "lstm"])
 def test_fused_gates_compute_what_those_of_the_processor_do(open_device, name):
-    """They are defined here by torch's formulas; a real device has kernels."""
     from ecsuite.agents.message import Message
     from ecsuite.agents.registry import CELLS
     from ecsuite.agents.shared_states import beginnings

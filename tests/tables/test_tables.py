@@ -34,7 +34,6 @@ needs_latex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdfla
 @pytest.mark.slow
 @pytest.mark.parametrize("number_of_copies", [1, 3])
 def test_latex_of_any_names_compiles(tmp_path, number_of_copies):
-    """Short tables and those that go on over pages; what stands on the page is the names."""
     accents = ("naïve café", "Łódź", "± … → ↑ ↓ ≥ ≤ × ² ρ")
     table = table_of(*HOSTILE * number_of_copies, *accents, title="% \\end{document}", notes=["\\undefined"])
     document = [r"\documentclass{article}", r"\usepackage[T1]{fontenc}", r"\usepackage{booktabs,longtable}"]

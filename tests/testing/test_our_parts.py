@@ -115,7 +115,6 @@ NEEDS_TIMM = pytest.mark.skipif(find_spec("timm") is None, reason="timm is not i
 
 
 def make_photos(folder):
-    """Images of two classes."""
     image = pytest.importorskip("PIL.Image")
     for number in range(24):
         file = folder / ("light" if number % 2 else "dark") / f"{number}.png"
