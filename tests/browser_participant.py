@@ -49,11 +49,8 @@ class Server:
         command = [sys.executable, "-m", "ecsuite.cli", "people", *self.arguments]
         self.process = subprocess.Popen(
             [*command, "--port", str(self.port), "--no-browser"],
-            cwd=self.folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+            cwd=self.folder, env=environment, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
         self.url = re.search(r"http://\S+/", self.process.stdout.readline())[0]
         self.port = int(self.url.split(":")[2].strip("/"))
         for _ in range(600):

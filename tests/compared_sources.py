@@ -22,10 +22,8 @@ def source(name, *rows, targets=TARGETS, signature=MINI, seeds=None, ci95=None, 
         name=name,
         by_target=tuple(dict(zip(targets, map(float, row), strict=False)) for row in rows),
         seeds=tuple(range(len(rows)) if seeds is None else seeds),
-        signature=signature,
-        ci95=ci95,
-        passes=passes,
-    )
+        signature=signature, ci95=ci95, passes=passes,
+    )  # fmt: skip
 
 
 def run(name, settings, seed, measures, scores, **more):

@@ -120,10 +120,8 @@ def mark_what_is_no_sample(items):
 
 def refuse_bad_names(items):
     faults = [
-        item.nodeid
-        for item in items
-        if len(item.name) > LONGEST_NAME or not re.fullmatch(r"[ -\[\]-~]+", item.name)
-    ]
+        item.nodeid for item in items if len(item.name) > LONGEST_NAME or not re.fullmatch(r"[ -\[\]-~]+", item.name)
+    ]  # fmt: skip
     if faults:
         told = f"expected names of readable ASCII, at most {LONGEST_NAME} characters, no backslash: {', '.join(faults)}"
         os.write(2, f"{told}\n".encode())  # of a worker, pytest says nothing else

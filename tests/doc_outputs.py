@@ -32,14 +32,9 @@ def outputs(page: Path) -> list[tuple[Block, str]]:
                 continue
             done = subprocess.run(
                 ["bash", "-euc", f"{block.setup}\n{block.text}"],
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                check=True,
-            )
+                cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True, check=True,
+            )  # fmt: skip
             if below.language == "text":
                 lines = [
                     line.rstrip() for line in done.stdout.strip("\n").splitlines() if not PROGRESS.match(line)

@@ -82,12 +82,10 @@ def blocks(page: Path) -> list[Block]:
 
 def links(page: Path) -> list[tuple[int, str]]:
     return [
-        (token.map[0] + 1, str(inner.attrs.get("href") or inner.attrs.get("src")))
-        for token in tokens(page)
-        if token.type == "inline"
-        for inner in token.children
-        if inner.type in ("link_open", "image")
-    ]
+        (token.map[0] + 1, str(inner.attrs.get("href") or inner.attrs.get("src"))) for token in tokens(
+            page
+        ) if token.type == "inline" for inner in token.children if inner.type in ("link_open", "image")
+    ]  # fmt: skip
 
 
 def anchors(page: Path) -> set[str]:

@@ -29,27 +29,19 @@ sys.exit(server.recv(1)[0])
 """
 """The program `ecsuite` of the shell."""
 TRAINING = {
-    "training.num_examples": 64,
-    "training.batch_size": 32,
-    "training.num_epochs": 1,
-    "evaluation.num_valid": 32,
+    "training.num_examples": 64, "training.batch_size": 32, "training.num_epochs": 1, "evaluation.num_valid": 32,
     "evaluation.corpus_size": 64,
-}
+}  # fmt: skip
 """Settings of a training that takes a second."""
 SMALLER: Mapping[str, Sequence[str]] = {
     "train-game": [f"--set={key}={value}" for key, value in TRAINING.items()],
     "grammar": ["--num-attributes=3", "--num-values=3", "--num-symbols=2000"],
     "sweep": ["--on=here"],
     "icy": [
-        "--num-attributes=2",
-        "--num-values=3",
-        "--hidden-size=16",
-        "--seeds=1",
-        "--workers=1",
-        "--target=0.6",
+        "--num-attributes=2", "--num-values=3", "--hidden-size=16", "--seeds=1", "--workers=1", "--target=0.6",
         "--cap=1",
     ],
-}
+}  # fmt: skip
 """By command, options that make it small; what is written in the page takes precedence."""
 
 
@@ -109,14 +101,9 @@ class Shell:
         self._wait()
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", script],
-            cwd=folder,
-            env=self.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+            cwd=folder, env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, check=False,
+        )  # fmt: skip
         assert done.returncode == 0, f"exit code {done.returncode}\n{script}\n{done.stdout}"
         return done.stdout
 

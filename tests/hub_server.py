@@ -104,11 +104,8 @@ class HubServer(ThreadingHTTPServer):
     def surroundings(self, home: Path) -> dict[str, str]:
         """Environment variables of a process that is to talk to this server."""
         return {
-            "HF_ENDPOINT": self.url,
-            "HF_HOME": str(home),
-            "HF_HUB_DISABLE_XET": "1",
-            "HF_HUB_DISABLE_TELEMETRY": "1",
-        }
+            "HF_ENDPOINT": self.url, "HF_HOME": str(home), "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1",
+        }  # fmt: skip
 
     def entry(self, path: str, content: bytes) -> dict:
         listed = {"type": "file", "path": path, "size": len(content), "oid": git_checksum(content)}

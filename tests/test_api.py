@@ -26,13 +26,9 @@ def folder(tmp_path_factory):
 
 def trained(folder, **changes):
     return ec.train(
-        "disc_tiny",
-        out=folder,
-        overrides=QUICK | changes,
-        progress=lambda *_: None,
-        note=lambda _: None,
+        "disc_tiny", out=folder, overrides=QUICK | changes, progress=lambda *_: None, note=lambda _: None,
         device="cpu",
-    )
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -105,56 +101,35 @@ def test_a_receiver_that_reconstructs(folder):
         (lambda run: ec.train("disc_tiny", progress=3), "progress: expected a function, or None; got 3"),
         (lambda run: ec.train("disc_tiny", note="no"), "note: expected a function, or None; got 'no'"),
         (lambda run: ec.train("disc_tiny", resume="no"), "resume: expected True or False; got 'no'"),
-        (
-            lambda run: ec.train("disc_tiny", log=b"csv"),
-            "log: expected names of loggers, such as csv; got 99",
-        ),
-        (
-            lambda run: ec.load_run(run.folder, trust_code="no"),
-            "trust_code: expected True or False; got 'no'",
-        ),
+        (lambda run: ec.train("disc_tiny", log=b"csv"), "log: expected names of loggers, such as csv; got 99"),
+        (lambda run: ec.load_run(run.folder, trust_code="no"), "trust_code: expected True or False; got 'no'"),
         (lambda run: ec.icy("lstm", progress=3), "progress: expected a function, or None; got 3"),
         (lambda run: ec.sweep({"base": "disc_tiny"}, note=3), "note: expected a function, or None; got 3"),
         (lambda run: ec.verify(run, trained=2), "trained: expected True or False; got 2"),
         (lambda run: ec.methods(run, hardware=0), "hardware: expected True or False; got 0"),
-        (
-            lambda run: ec.push(run, "hf:a/b", license="mit", plan="yes"),
-            "plan: expected True or False; got 'yes'",
-        ),
+        (lambda run: ec.push(run, "hf:a/b", license="mit", plan="yes"), "plan: expected True or False; got 'yes'"),
         (lambda run: ec.pull("hf:a/b", progress=3), "progress: expected a function, or None; got 3"),
         (lambda run: ec.load_run(3), "folder: expected a run folder; got 3"),
-        (
-            lambda run: ec.score([[1]]),
-            r"corpus: expected a Corpus, .* ec.Corpus\(\[\[1, 2\]\]\); got \[\[1\]\]",
-        ),
+        (lambda run: ec.score([[1]]), r"corpus: expected a Corpus, .* ec.Corpus\(\[\[1, 2\]\]\); got \[\[1\]\]"),
         (lambda run: ec.score(run, 3), "metrics: expected a name or a list of names, got 3"),
         (lambda run: ec.score(run, "topsim", sed=3), "unknown option of score 'sed'; did you mean 'seed'"),
         (lambda run: ec.score(run, "topsim", seed=1.5), "^seed: expected an integer from 0, got 1.5$"),
         (lambda run: ec.compare(run, metric="topsim", seed=-1), "^seed: expected an integer from 0, got -1$"),
         (lambda run: ec.results(3), "sources: expected runs or paths; got 3"),
-        (
-            lambda run: ec.report(run, out=run),
-            "out: expected the file of the page; runs and folders come first",
-        ),
+        (lambda run: ec.report(run, out=run), "out: expected the file of the page; runs and folders come first"),
         (lambda run: ec.sweep(3), "study: expected a YAML file or its content; got 3"),
         (lambda run: ec.compare(3), "sources: expected runs, corpora, scorecards or paths; got 3"),
         (
             lambda run: ec.compare(run, ec.Corpus([[1], [2]]), metric="topsim"),
             "^source 2: the score topsim is undefined: the corpus has neither meanings",
         ),
-        (
-            lambda run: ec.compare(run, metric=3),
-            "metric: expected the name of a metric, or a list of names; got 3",
-        ),
+        (lambda run: ec.compare(run, metric=3), "metric: expected the name of a metric, or a list of names; got 3"),
         (lambda run: ec.compare(metric="topsim"), "no topsim score: expected at least one"),
         (lambda run: ec.compare(), "no score occurs in two of the sources"),
         (lambda run: ec.icy(), "models: expected at least one"),
         (lambda run: ec.icy(3), "models: expected a name or a list of names, got 3"),
         (lambda run: ec.icy("lstn"), "unknown sender 'lstn'; did you mean 'lstm'"),
-        (
-            lambda run: ec.icy("fc2l", seeds=1.5),
-            "seeds: expected a number of seeds, or a list of them, got 1.5",
-        ),
+        (lambda run: ec.icy("fc2l", seeds=1.5), "seeds: expected a number of seeds, or a list of them, got 1.5"),
         (lambda run: ec.icy("fc2l", workers=0), "workers: expected a number of processes from 1, got 0"),
         (lambda run: ec.icy("fc2l", cache=3), "cache: expected a folder; got 3"),
         (lambda run: ec.report(), "sources: expected at least one run or path"),
@@ -181,10 +156,7 @@ def test_a_receiver_that_reconstructs(folder):
             "metrics: expected your own metric, ./mine.py:my_metric, got 'topsim'",
         ),
         (lambda run: ec.verify(run, targets=3), "targets: expected a folder; got 3"),
-        (
-            lambda run: ec.write_corpus(run, "a"),
-            "write_corpus: expected a Corpus and the path of a folder, got Run",
-        ),
+        (lambda run: ec.write_corpus(run, "a"), "write_corpus: expected a Corpus and the path of a folder, got Run"),
         (lambda run: ec.push(run, "hf:a/b", license=3, plan=True), "license: expected a licence such as"),
         (lambda run: run.intervene(3), "names: expected interventions, or all, got 3"),
         (lambda run: run.intervene([]), "expected interventions: permute, drop, replace, noise, or all"),
@@ -192,7 +164,7 @@ def test_a_receiver_that_reconstructs(folder):
         (lambda run: run.evaluate(receiver_from=3), "receiver_from: expected a run or its folder, got 3"),
         (lambda run: ec.icy("fc2l", study=3), "study: expected the name of a study or a YAML file; got 3"),
     ],
-)
+)  # fmt: skip
 def test_mistakes(run, call, message):
     with pytest.raises((ConfigError, CorpusError), match=message):
         call(run)

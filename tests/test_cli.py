@@ -46,10 +46,8 @@ for line in LIGHT:
     write_corpus(corpus, tmp_path / "run")
     done = subprocess.run(
         [sys.executable, "-c", script.replace("LIGHT", repr(LIGHT))],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
 
 

@@ -14,9 +14,7 @@ QUICK = {"training.num_epochs": 1, "training.num_examples": 256, "evaluation.num
 MISTAKES = {
     "train-game disk_tiny": "unknown game 'disk_tiny'; did you mean 'disc_tiny'? choices: disc_tiny, ",
     "train-game nowhere.yaml": "nowhere.yaml: can't be read: ",
-    "train-game disc_tiny --sender gruu": (
-        "--sender: unknown sender 'gruu'; did you mean 'gru'? choices: dgrecv, "
-    ),
+    "train-game disc_tiny --sender gruu": ("--sender: unknown sender 'gruu'; did you mean 'gru'? choices: dgrecv, "),
     "train-game disc_tiny --sender gru,hidden_size=x": "--sender: sender.hidden_size: expected int, got 'x'",
     "train-game shape_gs --world thing": "sender.perception: conv_grid does not take vectors of 16 features: ",
     "train-game disc_tiny --world unequal_attributes": "--world: world.num_values: expected list, got 4",
@@ -24,9 +22,7 @@ MISTAKES = {
     "train-game disc_tiny --sender hashtable": (
         "--sender: sender hashtable learns from a given language only; see `ecsuite icy`"
     ),
-    "train-game disc_tiny --set channel.kind=gumball": (
-        "--set: unknown channel 'gumball'; did you mean 'gumbel'?"
-    ),
+    "train-game disc_tiny --set channel.kind=gumball": ("--set: unknown channel 'gumball'; did you mean 'gumbel'?"),
     "train-game disc_tiny --set channel.word_size=8": (
         "--set: channel.word_size: channel gumbel does not read it; read by quantized, continuous, variational"
     ),
@@ -63,9 +59,7 @@ MISTAKES = {
     "train-game disc_tiny --log csv,rows=1": "--log: csv: unknown option 'rows'; it has none",
     "train-game disc_tiny --log mode=offline": "--log: expected a logger before mode=offline: csv, ",
     "train-game disc_tiny --log ./none.py:Mine": "./none.py: can't be read: No such file",
-    "train-game disc_tiny --init-from nowhere": (
-        "--init-from: nowhere: expected a run folder with a checkpoint"
-    ),
+    "train-game disc_tiny --init-from nowhere": ("--init-from: nowhere: expected a run folder with a checkpoint"),
     "train-game disc_tiny --set training.freeze_sender=true --set training.freeze_receiver=true": (
         "--set: training.freeze_receiver: both agents are frozen"
     ),
@@ -93,9 +87,7 @@ MISTAKES = {
     "score bad.jsonl": "bad.jsonl:2: expected a list of non-negative integers",
     "score good.jsonl --metrics xferbench,preset=minni": "unknown preset 'minni'; did you mean 'mini'?",
     "score good.jsonl --metrics xferbench,targets=nowhere": "nowhere: no such folder of target texts",
-    "score good.jsonl --metrics xferbench,protocol=strickt": (
-        "unknown protocol 'strickt'; did you mean 'strict'?"
-    ),
+    "score good.jsonl --metrics xferbench,protocol=strickt": ("unknown protocol 'strickt'; did you mean 'strict'?"),
     "score good.jsonl --metrics xferbench,preset=danish": (
         "preset danish needs texts of da: run `ecsuite data wikipedia` once, or give targets=FOLDER"
     ),
@@ -133,12 +125,11 @@ MISTAKES = {
     "xtreme good.jsonl --plot a.txt": "a.txt: expected the name of a picture, ending in .svg, .pdf, .png\n",
     "icy --protocol metrics --plot a.txt": "a.txt: expected the name of a picture, ending in ",
     "score reference randon": "unknown baseline 'randon'; did you mean 'random'?",
-    "score reference human": "human needs a text: give --text FILE",
-    "compare nowhere.json": "nowhere.json: ",
+    "score reference human": "human needs a text: give --text FILE", "compare nowhere.json": "nowhere.json: ",
     "compare table nowhere --as pdf": "ecsuite compare table: invalid value for '--as': 'pdf' is not one of 'text', ",
     "data wikipedia --pairs 3": "ecsuite data wikipedia: no such option: --pairs",
     "score good.jsonl --metrics elcc --out a_file/scores.json": "a_file",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments", MISTAKES, ids=[line[-60:] for line in MISTAKES])

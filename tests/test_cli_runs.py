@@ -114,10 +114,8 @@ def test_signals_end_a_process_well_and_resume_goes_on_to_the_same_bytes(ecsuite
     ]  # fmt: skip
     child = subprocess.Popen(
         [*PYTHON, "train-game", *settings, "--out", tmp_path / "run", "--json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
     while not list((tmp_path / "run").glob("checkpoint-*")) and child.poll() is None:
         time.sleep(0.02)
     child.send_signal(number)

@@ -16,13 +16,9 @@ SETS = [
     "training.precision=fp32",
 ]
 COMMAND = [
-    "train-game",
-    "disc_tiny",
-    "--device",
-    "cpu",
-    "--quiet",
+    "train-game", "disc_tiny", "--device", "cpu", "--quiet",
     *(word for text in SETS for word in ("--set", text)),
-]
+]  # fmt: skip
 """16 steps with four evaluations each."""
 
 
@@ -78,12 +74,9 @@ def test_hash_seeds_folders_and_repetition(tmp_path):
 SWEEP = {"base": "disc_tiny", "vary": {"channel.vocab_size": [3, 5]}, "seeds": 1, "score": ["topsim"]}
 SWEEP["set"] = {"training.num_examples": 64, "training.num_epochs": 2}
 STUDIES = {
-    "icy": (
-        "icy --model fc1l --grammar perm --num-attributes 2 --num-values 2 --seeds 2 --cache study/jobs",
-        (),
-    ),
+    "icy": ("icy --model fc1l --grammar perm --num-attributes 2 --num-values 2 --seeds 2 --cache study/jobs", ()),
     "sweep": ("sweep sweep.yaml --device cpu --out study", ("runs/*/corpus.jsonl", "runs/*/checkpoint-*")),
-}
+}  # fmt: skip
 """Commands whose kept results are in `study/jobs`, and further files in `study` that must be equal."""
 
 
@@ -109,12 +102,10 @@ def test_executors(all_draws, ecsuite, name):
 OTHERS = {
     "2 threads": {"OMP_NUM_THREADS": "2"},
     "no vector instructions": {
-        "ATEN_CPU_CAPABILITY": "default",
-        "ONEDNN_MAX_CPU_ISA": "SSE41",
-        "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
+        "ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
     },
     "AVX2": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"},
-}
+}  # fmt: skip
 
 
 @pytest.mark.slow

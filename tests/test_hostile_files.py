@@ -61,23 +61,13 @@ def corrupt(run, *, has_code):
 
 
 COMMANDS = [
-    "score run --metrics topsim",
-    "score run/corpus.jsonl --metrics topsim",
-    "compare run run/scores.json --metric topsim",
-    "compare correlations run run --translation run",
-    "convert run out.csv --to csv",
-    "convert run out.safetensors --to egg",
-    "show run run --plot curves.svg",
-    "evaluate run",
-    "show run",
-    "show run --rounds 2",
-    "config run/config.yaml",
-    "train-game run/config.yaml --out again",
-    "train-game disc_tiny --out run",
-    "train-game disc_tiny --out run --resume",
-    "translate run --pairs pairs.tsv --plan",
-    "list",
-]
+    "score run --metrics topsim", "score run/corpus.jsonl --metrics topsim",
+    "compare run run/scores.json --metric topsim", "compare correlations run run --translation run",
+    "convert run out.csv --to csv", "convert run out.safetensors --to egg", "show run run --plot curves.svg",
+    "evaluate run", "show run", "show run --rounds 2", "config run/config.yaml",
+    "train-game run/config.yaml --out again", "train-game disc_tiny --out run",
+    "train-game disc_tiny --out run --resume", "translate run --pairs pairs.tsv --plan", "list",
+]  # fmt: skip
 
 
 @pytest.mark.sample(1)
@@ -115,18 +105,8 @@ def test_a_corpus_of_names_is_data(ecsuite, trained):
 
 def test_kept_results_of_a_study_are_data(ecsuite, trained):
     line = (
-        "icy",
-        "--model",
-        "fc1l",
-        "--grammar",
-        "perm",
-        "--num-attributes",
-        "2",
-        "--num-values",
-        "2",
-        "--seeds",
-        "1",
-    )
+        "icy", "--model", "fc1l", "--grammar", "perm", "--num-attributes", "2", "--num-values", "2", "--seeds", "1",
+    )  # fmt: skip
     assert ecsuite(*line, "--workers", "1", "--cache", "kept")[0] == 0
     for file in Path("kept").rglob("*.json"):
         file.write_text(json.dumps(with_evil(json.loads(file.read_text()))))
@@ -136,7 +116,5 @@ def test_kept_results_of_a_study_are_data(ecsuite, trained):
 
 def test_no_download_brings_code():
     assert not [
-        file
-        for file in SOURCES
-        if "trust_remote_code" in file.read_text().replace('"trust_remote_code": False', "")
-    ]
+        file for file in SOURCES if "trust_remote_code" in file.read_text().replace('"trust_remote_code": False', "")
+    ]  # fmt: skip

@@ -7,18 +7,14 @@ from pathlib import Path
 import pytest
 
 COMMANDS = (
-    "list",
-    "train-game game.yaml --device cpu --epochs 1 --out run",
+    "list", "train-game game.yaml --device cpu --epochs 1 --out run",
     "train-game naming --set training.num_examples=40 --set play.participant=language_model --out rounds",
-    "score finished --metrics topsim,cbm",
-    "score finished --metrics xferbench,preset=nano --device cpu --plan",
-    "icy icy_study.yaml --seeds 1 --workers 1",
-    "sweep sweep.yaml --on here --device cpu --out sweep",
+    "score finished --metrics topsim,cbm", "score finished --metrics xferbench,preset=nano --device cpu --plan",
+    "icy icy_study.yaml --seeds 1 --workers 1", "sweep sweep.yaml --on here --device cpu --out sweep",
     "translate finished --pairs inputs/pairs.tsv --preset nano --device cpu --plan",
     "xtreme finished --tasks udpos --data inputs/tasks --languages de --preset nano --device cpu --plan",
-    "report finished --out page.html",
-    "show finished",
-)
+    "report finished --out page.html", "show finished",
+)  # fmt: skip
 SWEEP = "base: game.yaml\nvary: {channel.vocab_size: [4]}\nseeds: 1\nset: {training.num_epochs: 1}\nscore: [topsim]\n"
 
 

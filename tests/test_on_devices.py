@@ -62,13 +62,9 @@ CORPUS = zipf_parentheses(500, np.random.default_rng(0), num_types=20)
 def play(name, *changes, folder, resume=False, **options):
     return train(
         load_experiment(name, [*SMALL, *changes]),
-        folder,
-        device="cuda",
-        resume=resume,
-        scorer=LanguageMetrics,
-        progress=lambda *_: None,
+        folder, device="cuda", resume=resume, scorer=LanguageMetrics, progress=lambda *_: None,
         **{"note": lambda _: None, **options},
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -101,18 +97,14 @@ SETS = ("task.kind=concept", "task.num_targets=2", "task.num_distractors=2")
 RENDERED = {
     "shape": ("world.kind=shape", "world.images_per_batch=16", *SETS),
     "sets": (
-        "world.kind=shapeworld",
-        "world.images_per_label=1",
-        "task.sender_input=targets_and_distractors",
-        *SETS,
-        "training.batch_size=64",
-        "training.num_examples=512",
+        "world.kind=shapeworld", "world.images_per_label=1", "task.sender_input=targets_and_distractors", *SETS,
+        "training.batch_size=64", "training.num_examples=512",
     ),
     "in_batch": ("world.kind=shapeworld", "task.kind=in_batch"),
     "values": ("world.kind=shapeworld", "task.kind=reconstruction"),
     "pixels": ("world.kind=shape", "task.kind=autoencoding"),
     "society": ("world.kind=shape", "world.images_per_batch=16", "society.agents=2", *SETS),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("game", RENDERED)
@@ -193,13 +185,9 @@ def test_a_run_that_goes_on_on_another_device_says_so(tmp_path):
     stops, notes = iter([None, "interrupt"]), []
     experiment = load_experiment("disc_tiny", [*SMALL, "training.precision=fp32"])
     train(
-        experiment,
-        tmp_path,
-        device="cpu",
-        progress=lambda *_: None,
-        note=notes.append,
+        experiment, tmp_path, device="cpu", progress=lambda *_: None, note=notes.append,
         should_stop=lambda: next(stops),
-    )
+    )  # fmt: skip
     assert not notes
     train(experiment, tmp_path, resume=True, device="cuda", progress=lambda *_: None, note=notes.append)
     (line,) = notes
@@ -213,13 +201,10 @@ def test_a_run_that_goes_on_on_another_device_says_so(tmp_path):
 @pytest.mark.parametrize(
     ("role", "model"),
     [
-        ("sender", "lstm"),
-        ("sender", "fc2l"),
-        ("sender", "transformer"),
-        ("receiver", "hier:gru"),
+        ("sender", "lstm"), ("sender", "fc2l"), ("sender", "transformer"), ("receiver", "hier:gru"),
         ("receiver", "cnn"),
     ],
-)
+)  # fmt: skip
 def test_agents_learn_languages(role, model):
     seeds = (1, 2) if model in ("lstm", "fc2l") else (1,)
     runs = [TrainingRun(grammar="concat", seed=seed, cap=8) for seed in seeds]
@@ -270,17 +255,9 @@ def test_pairs_are_trained_end_to_end(channel):
     }
     found = train_end_to_end(
         {role: dict(agent.named_parameters()) for role, agent in agents.items()},
-        sender="gru",
-        receiver="gru",
-        geometry=GEOMETRY,
-        grammar="concat",
-        seed=1,
-        channel=channel,
-        feeds_back_samples=channel == "gumbel",
-        protocol=PROTOCOL,
-        max_steps=5,
-        device="cuda",
-    )
+        sender="gru", receiver="gru", geometry=GEOMETRY, grammar="concat", seed=1, channel=channel,
+        feeds_back_samples=channel == "gumbel", protocol=PROTOCOL, max_steps=5, device="cuda",
+    )  # fmt: skip
     assert 0 <= found["held_out"] <= 1
 
 
@@ -373,12 +350,9 @@ def test_how_much_a_step_of_disc_small_starts_on_the_device(tmp_path, precision)
         with pretended() as log:
             folder = tmp_path / str(number)
             play(
-                "disc_small",
-                *sizes,
-                "training.checkpoint_every=99",
-                f"training.precision={precision}",
+                "disc_small", *sizes, "training.checkpoint_every=99", f"training.precision={precision}",
                 folder=folder,
-            )
+            )  # fmt: skip
         return sum(log.launches.values())
 
     assert launches(4) - launches(3) <= 400

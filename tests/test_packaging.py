@@ -165,11 +165,9 @@ def test_every_folder_is_in_the_table_of_contributing():
 
 def test_every_module_is_of_a_part():
     modules = {".".join(file.relative_to(ROOT).with_suffix("").parts) for file in SOURCES}
-    assert {module for module in modules if part_of(module) is None} == {
-        "__init__",
-        "eval.__init__",
-        "games.__init__",
-    }
+    assert {
+        module for module in modules if part_of(module) is None
+    } == {"__init__", "eval.__init__", "games.__init__"}  # fmt: skip
 
 
 def test_files_import_only_from_floors_below():
@@ -244,14 +242,9 @@ def test_shipped_data_are_in_the_package():
     needed |= set((ROOT / "language_models" / "prompts").iterdir())
     assert shipped == needed
     assert {file.name for file in (ROOT / "eval").rglob("*.yaml")} == {
-        "citations.yaml",
-        "presets.yaml",
-        "protocols.yaml",
-        "published.yaml",
-        "published_scores.yaml",
-        "tasks.yaml",
+        "citations.yaml", "presets.yaml", "protocols.yaml", "published.yaml", "published_scores.yaml", "tasks.yaml",
         "typologies.yaml",
-    }
+    }  # fmt: skip
 
 
 def test_constraints_pin_every_dependency():

@@ -40,22 +40,17 @@ def test_values_are_read_as_they_were_written(released):
 @pytest.mark.parametrize(
     ("command", "code"),
     [
-        ("show finished", 0),
-        ("score finished", 0),
-        ("evaluate finished", 0),
+        ("show finished", 0), ("score finished", 0), ("evaluate finished", 0),
         ("train-game game.yaml --device cpu --out finished --resume", 0),
-        ("compare finished perm", 0),
-        ("compare table sweep", 0),
+        ("compare finished perm", 0), ("compare table sweep", 0),
         ("report sweep finished perm score.json --out page.html", 0),
-        ("cite finished", 0),
-        ("methods sweep", 0),
-        ("verify finished sweep", 0),
+        ("cite finished", 0), ("methods sweep", 0), ("verify finished sweep", 0),
         ("sweep sweep.yaml --on here --out sweep", 0),
         ("icy icy_study.yaml --cache icy --plan", 0),
         ("people report people", 0),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
-)
+)  # fmt: skip
 def test_commands_take_them(all_draws, released, command, code):
     done = CliRunner().invoke(app, command.split())
     assert done.exit_code == code, done.output

@@ -39,16 +39,14 @@ FAST = {
 }
 """By name, a command that takes little time on the small files."""
 SLOW = {
-    "check": "check gumbel --kind channel",
-    "icy, exact": f"{ICY} exact",
+    "check": "check gumbel --kind channel", "icy, exact": f"{ICY} exact",
     "icy, budget": f"{ICY} budget --max-steps 50",
     "icy, end-to-end": f"{ICY} end-to-end --receiver fc1l --max-steps 5 --grammar concat",
     "icy, metrics": f"icy --protocol metrics --grammar perm --seeds 1 --quiet {SIZES}",
     "baseline": f"score reference no_pretrain,preset=nano {CPU}",
     "translate": f"translate perm --pairs inputs/pairs.tsv {NANO_CPU}",
-    "cbm": "cbm cbm_study.yaml --workers 1 --device cpu --quiet "
-    + " ".join(f"--set {each}" for each in CBM.split()),
-}
+    "cbm": "cbm cbm_study.yaml --workers 1 --device cpu --quiet " + " ".join(f"--set {each}" for each in CBM.split()),
+}  # fmt: skip
 """The same of what computes more."""
 
 

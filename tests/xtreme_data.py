@@ -37,15 +37,9 @@ def word_level(words, *, splits=False):
     letters = [pre_tokenizers.Split(Regex("."), "isolated")] if splits else []
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), *letters])
     return SubWords(
-        tokenizer=tokenizer,
-        size=NUM_SUB_WORDS,
-        first=(FIRST,),
-        between=(BETWEEN,),
-        last=(LAST,),
-        padding=PADDING,
-        mask=UNKNOWN,
-        unknown=UNKNOWN,
-    )
+        tokenizer=tokenizer, size=NUM_SUB_WORDS, first=(FIRST,), between=(BETWEEN,), last=(LAST,), padding=PADDING,
+        mask=UNKNOWN, unknown=UNKNOWN,
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -65,10 +59,8 @@ def make_result():
         **others,
     ):
         codes = (
-            languages
-            if isinstance(languages, dict)
-            else {task: languages or TASKS[task].languages for task in tasks}
-        )
+            languages if isinstance(languages, dict) else {task: languages or TASKS[task].languages for task in tasks}
+        )  # fmt: skip
 
         def by_task(value):
             return {
@@ -107,15 +99,13 @@ def tiny():
 @pytest.fixture
 def tiny_preset(tiny):
     return replace(
-        NANO,
-        backbone=tiny,
+        NANO, backbone=tiny,
         pretraining=replace(NANO.pretraining, tokens=480, num_types=30),
         vocabulary=replace(NANO.vocabulary, size=280),
         text=replace(NANO.text, tokens=480),
-        max_train=10,
-        max_test=6,
+        max_train=10, max_test=6,
         tuning={kind: replace(tuning, epochs=1, context=48) for kind, tuning in NANO.tuning.items()},
-    )
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -136,12 +126,8 @@ def tiny_bert(tmp_path):
     ).save_pretrained(folder)
     config = transformers.BertConfig(
         vocab_size=tokenizer.get_vocab_size(),
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=64,
-    )
+        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, max_position_embeddings=64,
+    )  # fmt: skip
     torch.manual_seed(0)
     transformers.BertModel(config).save_pretrained(folder)
     return folder
@@ -297,13 +283,10 @@ def preset(monkeypatch, tiny_preset):
         "tagging": replace(tiny_preset.tuning["tagging"], lr=0.05, epochs=2, batch=5)
     }
     preset = replace(
-        tiny_preset,
-        languages=("de", "ru"),
-        max_test=12,
-        tuning=tuning,
+        tiny_preset, languages=("de", "ru"), max_test=12, tuning=tuning,
         pretraining=replace(tiny_preset.pretraining, lr=0.1),
         text=replace(tiny_preset.text, lr=0.1),
-    )
+    )  # fmt: skip
     monkeypatch.setitem(PRESETS, "nano", preset)
     return preset
 
@@ -313,11 +296,8 @@ def ask(preset, write_data):
     usual = {
         "corpus": Corpus(messages=Ragged.from_rows([[place % 5, place % 3, 7] for place in range(40)])),
         "data": write_data("udpos", "panx", "bucc2018"),
-        "tasks": ("udpos",),
-        "languages": ("de",),
-        "preset": "nano",
-        "device": "cpu",
-    }
+        "tasks": ("udpos",), "languages": ("de",), "preset": "nano", "device": "cpu",
+    }  # fmt: skip
     return lambda **others: make_study(**usual | others)
 
 

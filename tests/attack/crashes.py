@@ -36,22 +36,13 @@ GAME += [
     "receiver.hidden_size=4",
 ]
 TRAIN = [
-    "train-game",
-    "disc_tiny",
-    "--out",
-    "run",
-    "--device",
-    "cpu",
+    "train-game", "disc_tiny", "--out", "run", "--device", "cpu",
     *(part for each in GAME for part in ("--set", each)),
-]
+]  # fmt: skip
 SOCIETY = [
-    "society.imitate_every=5",
-    "society.voting=true",
-    "society.sender_speeds=[1, 0.5]",
-    "society.receiver_speeds=[0.5]",
-    "generations.which=oldest",
-    "generations.batch_size=3",
-]
+    "society.imitate_every=5", "society.voting=true", "society.sender_speeds=[1, 0.5]",
+    "society.receiver_speeds=[0.5]", "generations.which=oldest", "generations.batch_size=3",
+]  # fmt: skip
 KICKBACK = [
     "society.agents=2",
     "generations.which=none",
@@ -90,11 +81,8 @@ COMMANDS = {
     "icy": ([], ICY.split() + HERE),
     "xferbench": ([TRAIN], "score run --metrics xferbench,preset=nano --cache c".split() + HERE),
     "sweep": ([], ["sweep", "study.yaml", "--out", "sweep", "--on", "local:1", "--device", "cpu"]),
-    "xtreme": (
-        [TRAIN],
-        "xtreme run --data data --preset nano --languages de --cache c".split() + XTREME + HERE,
-    ),
-}
+    "xtreme": ([TRAIN], "xtreme run --data data --preset nano --languages de --cache c".split() + XTREME + HERE),
+}  # fmt: skip
 """By name, commands that prepare the folder, and the command that is disturbed and runs again."""
 SAVE_OFTEN = ("xtreme",)
 """Commands whose models write a checkpoint after each update."""

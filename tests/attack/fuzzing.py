@@ -193,13 +193,8 @@ def main() -> None:
             total.add(json.loads(done.stdout.splitlines()[-1]))
         counts = [total.counts[each] for each in OUTCOMES]
         figures = [
-            sum(counts),
-            *counts[:2],
-            total.num_placed,
-            counts[2],
-            f"{total.slowest:.2f} s",
-            total.largest >> 20,
-        ]
+            sum(counts), *counts[:2], total.num_placed, counts[2], f"{total.slowest:.2f} s", total.largest >> 20,
+        ]  # fmt: skip
         print(f"{name:18}", *(f"{each:>10}" for each in figures), flush=True)
         for fault in total.faults[:5]:
             print(f"  {fault}", flush=True)

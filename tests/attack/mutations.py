@@ -10,78 +10,16 @@ from collections.abc import Sequence
 
 TOKENS = (
     *(
-        b"[",
-        b"]",
-        b"{",
-        b"}",
-        b'"',
-        b",",
-        b":",
-        b"\n",
-        b"\r\n",
-        b"\r",
-        b"\t",
-        b" ",
-        b"\0",
-        b"\\",
-        b"&a ",
-        b"*a",
+        b"[", b"]", b"{", b"}", b'"', b",", b":", b"\n", b"\r\n", b"\r", b"\t", b" ", b"\0", b"\\", b"&a ", b"*a",
         b"- ",
     ),
-    *(
-        b"\xff",
-        b"\xef\xbb\xbf",
-        b"\xfe\xff",
-        b"\xc0\x80",
-        b"\xed\xa0\x80",
-        b'"\\ud800"',
-        "é\u2028٣\u200b".encode(),
-    ),
-    *(
-        b"NaN",
-        b"Infinity",
-        b"-Infinity",
-        b"1e999",
-        b"-1",
-        b"0",
-        b"1.5",
-        b"null",
-        b"true",
-        b"{}",
-        b"[]",
-        b'""',
-    ),
+    *(b"\xff", b"\xef\xbb\xbf", b"\xfe\xff", b"\xc0\x80", b"\xed\xa0\x80", b'"\\ud800"', "é\u2028٣\u200b".encode()),
+    *(b"NaN", b"Infinity", b"-Infinity", b"1e999", b"-1", b"0", b"1.5", b"null", b"true", b"{}", b"[]", b'""'),
     *(b"9" * 5000, b"-" + b"7" * 400, b"2147483648", b"9223372036854775808", b"1e308", b"0x" + b"f" * 5000),
-    *(
-        b"[" * 3000,
-        b"{" * 400,
-        b'{"a":' * 3000,
-        b"- " * 400,
-        b"]" * 50,
-        b"a" * 2000,
-        b"," * 3000,
-        b"../../passwd",
-    ),
-    *(
-        b"!!python/object:os.system",
-        b"!!timestamp x",
-        b"!!binary x",
-        b"<<: *t",
-        b"? [a]",
-        b"%YAML 9.9\n",
-        b"...\n",
-    ),
-    *(
-        b"\x1b[31m",
-        b"PAR1",
-        b"\x1f\x8b",
-        b"PK\x03\x04",
-        b"=cmd|'/c calc'!A0",
-        b"$(reboot)",
-        b"%s%n",
-        b"__class__",
-    ),
-)
+    *(b"[" * 3000, b"{" * 400, b'{"a":' * 3000, b"- " * 400, b"]" * 50, b"a" * 2000, b"," * 3000, b"../../passwd"),
+    *(b"!!python/object:os.system", b"!!timestamp x", b"!!binary x", b"<<: *t", b"? [a]", b"%YAML 9.9\n", b"...\n"),
+    *(b"\x1b[31m", b"PAR1", b"\x1f\x8b", b"PK\x03\x04", b"=cmd|'/c calc'!A0", b"$(reboot)", b"%s%n", b"__class__"),
+)  # fmt: skip
 """What is put into input."""
 NUMBERS = (
     0,
@@ -177,10 +115,8 @@ def _splice(data: bytes, random_: random.Random, others: Sequence[bytes]) -> byt
     start, end = _place(other, random_)
     at = random_.randrange(len(data) + 1)
     return (
-        data[:at]
-        + other[start : random_.choice((end, len(other)))]
-        + data[at + random_.choice((0, end - start)) :]
-    )
+        data[:at] + other[start : random_.choice((end, len(other)))] + data[at + random_.choice((0, end - start)) :]
+    )  # fmt: skip
 
 
 def _renumber(data: bytes, random_: random.Random, others: Sequence[bytes]) -> bytes:

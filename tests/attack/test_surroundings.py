@@ -105,10 +105,8 @@ SURROUNDINGS = {
     "locale_c": IN_C,
     "locale_c_as_ascii": {**IN_C, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     "no_folder_for_temporary_files": {"TMPDIR": "/no/such/folder"},
-    "umask_077": {},
-    "closed_streams": {},
-    "nobody_reads": {},
-}
+    "umask_077": {}, "closed_streams": {}, "nobody_reads": {},
+}  # fmt: skip
 """By name, environment variables; None: not set."""
 SHELL = {"umask_077": 'umask 077; "$@"', "closed_streams": '"$@" <&- >&- 2>&-', "nobody_reads": '"$@" | true'}
 

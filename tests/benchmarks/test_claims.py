@@ -163,14 +163,8 @@ def test_what_was_corrected_since_the_runs_stands_with_their_verdict():
 # Verdicts once more, from the raw values of each seed, by scipy and nothing of the package.
 
 CENSORED_AT = (
-    "accuracy",
-    "attribute_accuracy",
-    "set_accuracy",
-    "noise_objects",
-    "consensus",
-    "others_share",
-    "recall",
-)
+    "accuracy", "attribute_accuracy", "set_accuracy", "noise_objects", "consensus", "others_share", "recall",
+)  # fmt: skip
 """Figures that are censored at 0 and at 1."""
 EVENTS = {"ratio": "reached", "steps": "reached", "consensus_round": "has_consensus"}
 """Times, by the figure that has whether what they are the time of happened."""

@@ -18,13 +18,10 @@ from ecsuite.games.worlds.world import make_world
 
 PEER = Path(ecsuite.__file__).parent / "benchmarks" / "peers" / "plain_torch.py"
 PARTS = {
-    "speaker.perception.": "sender.see.",
-    "speaker.network.": "sender.",
-    "listener.network.": "receiver.",
-    "listener.perception.": "receiver.see.",
-    "listener.projection.": "receiver.project.",
+    "speaker.perception.": "sender.see.", "speaker.network.": "sender.", "listener.network.": "receiver.",
+    "listener.perception.": "receiver.see.", "listener.projection.": "receiver.project.",
     "listener.task.": "receiver.",
-}
+}  # fmt: skip
 """Beginnings of the names of weights, ours and the peer's."""
 
 
@@ -69,10 +66,8 @@ def test_losses_of_ten_steps_are_those_of_plain_torch(peer, name):
         places = np.argsort(~labels, axis=1, kind="stable")  # the target first
         objects = torch.from_numpy(batch.objects[np.take_along_axis(candidates, places, 1)])
         values = (
-            torch.zeros(0)
-            if batch.values is None
-            else torch.from_numpy(batch.values[batch.shown[:, 0]]).long()
-        )
+            torch.zeros(0) if batch.values is None else torch.from_numpy(batch.values[batch.shown[:, 0]]).long()
+        )  # fmt: skip
         features = world.features(objects.flatten(0, 1), torch.float32).unflatten(0, objects.shape[:2])
         ours = pair.play(batch, "train", noise_generator(0, "noise", step, torch.device("cpu")))
         noise = gumbel(shape, noise_generator(0, "noise", step, torch.device("cpu")), torch.device("cpu"))
@@ -89,10 +84,8 @@ def test_sizes_are_those_of_our_games(peer):
         experiment = load_experiment(name)
         channel, training = experiment.channel.options, experiment.training
         assert (sizes.channel, sizes.vocab_size, sizes.max_len) == (
-            experiment.channel.kind,
-            channel.vocab_size,
-            channel.max_len,
-        )
+            experiment.channel.kind, channel.vocab_size, channel.max_len,
+        )  # fmt: skip
         assert sizes.is_fixed == (channel.length == "fixed")
         assert (sizes.batch_size, sizes.lr) == (training.batch_size, experiment.optimizer.options.lr)
         assert sizes.num_distractors == getattr(experiment.task.options, "num_distractors", None)

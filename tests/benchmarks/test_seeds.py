@@ -25,14 +25,9 @@ from ecsuite.parts.config import shipped_configs
 
 ROWS = [(paper, row) for paper, rows in read_rows().items() for row in rows]
 SHIPPED = {
-    "train-game": shipped_configs,
-    "config": shipped_configs,
-    "icy": shipped_studies,
-    "cbm": shipped_studies,
-    "xferbench": shipped_studies,
-    "sweep": shipped_studies,
-    "reproduce": shipped_claims,
-}
+    "train-game": shipped_configs, "config": shipped_configs, "icy": shipped_studies, "cbm": shipped_studies,
+    "xferbench": shipped_studies, "sweep": shipped_studies, "reproduce": shipped_claims,
+}  # fmt: skip
 """Shipped files that the first argument of a command names."""
 
 
@@ -85,14 +80,11 @@ def require_command(program, words, place):
 @pytest.mark.parametrize(
     "command",
     [
-        "ecsuite no-such-command",
-        "ecsuite xferbench --no-such-option",
-        "ecsuite xferbench paper/no_such_study",
-        "ecsuite reproduce no_such_claim",
-        "python benchmarks/no_such_file.py",
+        "ecsuite no-such-command", "ecsuite xferbench --no-such-option", "ecsuite xferbench paper/no_such_study",
+        "ecsuite reproduce no_such_claim", "python benchmarks/no_such_file.py",
         "python benchmarks/xferbench.py --no-such-option",
     ],
-)
+)  # fmt: skip
 def test_other_commands_are_found_out(command):
     program, *words = command.split()
     with pytest.raises((AssertionError, UsageError)):

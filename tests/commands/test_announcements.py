@@ -47,31 +47,24 @@ def test_where_jobs_cannot_be_computed(ecsuite, monkeypatch, name):
 
 MISSING = {
     "matplotlib": [
-        f"{STUDIES['icy']} --plot a.svg",
-        f"{STUDIES['cbm']} --plot a.svg",
-        f"{STUDIES['xtreme']} --plot a.svg",
-        f"{STUDIES['score']} --plot a.svg",
-        f"{STUDIES['score']} --plot pictures",
-        f"{STUDIES['collection']} --plot a.svg",
-        "compare score.json baseline_random.json --plot a.svg",
-        "compare table finished --plot a.svg",
-        "cross-play finished --plot a.svg",
-        "show disc_tiny --plot a.svg",
+        f"{STUDIES['icy']} --plot a.svg", f"{STUDIES['cbm']} --plot a.svg", f"{STUDIES['xtreme']} --plot a.svg",
+        f"{STUDIES['score']} --plot a.svg", f"{STUDIES['score']} --plot pictures",
+        f"{STUDIES['collection']} --plot a.svg", "compare score.json baseline_random.json --plot a.svg",
+        "compare table finished --plot a.svg", "cross-play finished --plot a.svg", "show disc_tiny --plot a.svg",
     ],
     "transformers": [
         STUDIES["translate"],
         "xtreme --model bert-base-cased --tasks udpos --data inputs/tasks --languages de --preset nano",
     ],
     "datasets": [
-        "data wikipedia --languages da --out folder",
-        "data wmt14 --pairs 10 --out folder/a.gz",
+        "data wikipedia --languages da --out folder", "data wmt14 --pairs 10 --out folder/a.gz",
         "train-game hf:mnist",
     ],
     "huggingface_hub": ["data elcc --out folder"],
     "tensorboard": ["train-game disc_tiny --log tensorboard"],
     "optuna": ["sweep search.yaml"],
     "starlette": ["people try concat --no-browser", "people play finished --no-browser"],
-}
+}  # fmt: skip
 """By a library that is missing, commands that need it."""
 
 

@@ -3,8 +3,7 @@
 import pytest
 
 LINES = {
-    "ecsuite sco": ["score"],
-    "ecsuite --ver": ["--version"],
+    "ecsuite sco": ["score"], "ecsuite --ver": ["--version"],
     "ecsuite train-game disc_": ["disc_large", "disc_small", "disc_tiny"],
     "ecsuite train-game disc_tiny --sen": ["--sender"],
     "ecsuite train-game disc_tiny --help": ["--help-all", "--help"],
@@ -15,9 +14,7 @@ LINES = {
     "ecsuite score runs/a --metrics posdis,topsim,corr": ["posdis,topsim,correlation="],
     "ecsuite score runs/a --metrics xferbench,pro": ["xferbench,protocol="],
     "ecsuite score runs/a --trust": ["--trust-code"],
-    "ecsuite icy paper/icy_table1": [
-        f"paper/icy_table{number}" for number in (10, 15, 16, 17, 18, "18_scratch")
-    ],
+    "ecsuite icy paper/icy_table1": [f"paper/icy_table{number}" for number in (10, 15, 16, 17, 18, "18_scratch")],
     "ecsuite icy --model ls": ["lstm"],
     "ecsuite icy --protocol e": ["exact", "end-to-end"],
     "ecsuite icy --grammar shufd": ["shufdet"],
@@ -32,10 +29,8 @@ LINES = {
     "ecsuite compare table runs/a --kind he": ["heat"],
     "ecsuite list gam": ["games", "game"],
     "ecsuite list channel q": ["quantized"],
-    "ecsuite list nothing q": [],
-    "ecsuite new chan": ["channel"],
-    "ecsuite score runs/": [],
-}
+    "ecsuite list nothing q": [], "ecsuite new chan": ["channel"], "ecsuite score runs/": [],
+}  # fmt: skip
 
 
 def asked(line):

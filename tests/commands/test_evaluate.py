@@ -17,13 +17,8 @@ def folder(tmp_path_factory):
     quick = {"training.num_examples": 1024, "training.num_epochs": 1, "training.precision": "fp32"}
     for name, game in (("drawn", "disc_tiny"), ("table", folder / "objects.csv")):
         ec.train(
-            game,
-            out=folder / name,
-            overrides=quick,
-            progress=lambda *_: None,
-            note=lambda _: None,
-            device="cpu",
-        )
+            game, out=folder / name, overrides=quick, progress=lambda *_: None, note=lambda _: None, device="cpu",
+        )  # fmt: skip
     return folder
 
 
@@ -37,16 +32,10 @@ def test_the_last_evaluation_of_training_is_repeated(ecsuite, folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["drawn", "--set", "world.num_values=5"],
-            "the objects have other attributes or values than training",
-        ),
+        (["drawn", "--set", "world.num_values=5"], "the objects have other attributes or values than training"),
         (["drawn", "--set", "channel.vocab_size=9"], "the agents do not fit the changed game: their weights"),
         (["drawn", "--set", "channel.vocab=9"], "--set: unknown key 'channel.vocab'"),
-        (
-            ["drawn", "--objects", "wrong.csv"],
-            "--objects: world attributes does not read it; read by objects",
-        ),
+        (["drawn", "--objects", "wrong.csv"], "--objects: world attributes does not read it; read by objects"),
         (["drawn", "--features", "x.npz"], "--features: world attributes does not read it; read by features"),
         (["drawn", "--reason", "nope"], "--reason: unknown reasoning 'nope'; choices: literal, rsa"),
         (
@@ -59,7 +48,7 @@ def test_the_last_evaluation_of_training_is_repeated(ecsuite, folder):
         ),
         (["nothing"], "nothing: not a run folder: it has no config.yaml"),
     ],
-)
+)  # fmt: skip
 def test_mistakes(ecsuite, folder, tmp_path, arguments, message):
     (tmp_path / "wrong.csv").write_text("shape,color\nstar,green\nring,blue\nbox,red\nbox,blue\n")
     name, *rest = arguments

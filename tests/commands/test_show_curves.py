@@ -13,13 +13,10 @@ def folder(tmp_path_factory):
     quick = {"training.num_examples": 512, "training.num_epochs": 2, "training.evaluate_every": 2}
     for seed in (1, 2):
         ec.train(
-            "disc_tiny",
-            out=folder / f"seed{seed}",
+            "disc_tiny", out=folder / f"seed{seed}",
             overrides={**quick, "training.seed": seed},
-            progress=lambda *_: None,
-            note=lambda _: None,
-            device="cpu",
-        )
+            progress=lambda *_: None, note=lambda _: None, device="cpu",
+        )  # fmt: skip
     return folder
 
 
@@ -42,14 +39,11 @@ def test_a_line_for_each_run(ecsuite, folder, tmp_path):
             ["seed1", "--measure", "accurracy", "--plot", "a.svg"],
             "unknown measure 'accurracy'; did you mean 'accuracy'?",
         ),
-        (
-            ["seed1", "seed2", "--plot", "a.txt"],
-            "a.txt: expected the name of a picture, ending in .svg, .pdf, .png",
-        ),
+        (["seed1", "seed2", "--plot", "a.txt"], "a.txt: expected the name of a picture, ending in .svg, .pdf, .png"),
         (["none", "seed1", "--plot", "a.svg"], "none: expected a run folder; there is no such folder"),
         (["seed1", "seed2"], "expected --plot FILE, for learning curves, or one language"),
     ],
-)
+)  # fmt: skip
 def test_mistakes(ecsuite, folder, arguments, message):
     words = [str(folder / each) if each in ("seed1", "seed2", "none") else each for each in arguments]
     code, _, err = ecsuite("show", *words)

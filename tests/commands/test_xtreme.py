@@ -170,9 +170,7 @@ def test_predictions_of_a_run_are_scored_and_analysed(xtreme, ecsuite, tiny_bert
             if not metric.startswith("avg"):
                 assert by_language[cell["language"]] == pytest.approx(cell["metrics"][metric])
     analyses = found["ecsuite"]["analyses"]
-    assert set(analyses["agreement_with_english"]["xquad"]) == {"de", "ru"} and set(analyses["entities"]) == {
-        "en",
-        "de",
-        "ru",
-    }
+    assert set(
+        analyses["agreement_with_english"]["xquad"]
+    ) == {"de", "ru"} and set(analyses["entities"]) == {"en", "de", "ru"}  # fmt: skip
     assert analyses["tag_ngrams"]["de"]["3 seen"] is not None

@@ -31,12 +31,9 @@ def test_a_recipe_runs(title, monkeypatch, tmp_path):
     train = ecsuite.api.train
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        ecsuite.api,
-        "train",
-        lambda game, **given: train(
-            game, **{**given, "overrides": TRAINING | (given.get("overrides") or {})}
-        ),
-    )
+        ecsuite.api, "train", lambda game,
+        **given: train(game, **{**given, "overrides": TRAINING | (given.get("overrides") or {})}),
+    )  # fmt: skip
     names = {"__name__": "__main__"}
     for block in blocks(page):
         if not line < block.line < min(ends, default=10**6) or not block.is_run:

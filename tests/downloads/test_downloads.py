@@ -21,14 +21,9 @@ def make(hub, tmp_path):
     def make(num_rows=3, **others):
         make.notes, make.counts = [], []
         make_file(
-            tmp_path / "da.gz",
-            replace(SOURCE, **others),
-            lambda row: row["text"],
-            num_rows=num_rows,
-            as_line=json.dumps,
-            progress=make.counts.append,
-            note=make.notes.append,
-        )
+            tmp_path / "da.gz", replace(SOURCE, **others), lambda row: row["text"], num_rows=num_rows,
+            as_line=json.dumps, progress=make.counts.append, note=make.notes.append,
+        )  # fmt: skip
         return tmp_path / "da.gz"
 
     return make

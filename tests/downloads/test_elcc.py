@@ -24,10 +24,8 @@ FILES = {
     "systems/rlupus/data/9-player.run-3/metadata.json": b'{"players": 9}\n',
 }
 WANTED = sorted(
-    name
-    for name in FILES
-    if name.startswith("systems") and "/code/" not in name and not name.endswith("corpus.json")
-)
+    name for name in FILES if name.startswith("systems") and "/code/" not in name and not name.endswith("corpus.json")
+)  # fmt: skip
 CORPUS = "systems/rlupus/data/9-player.run-3/corpus.jsonl"
 
 

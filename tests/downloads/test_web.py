@@ -65,13 +65,9 @@ def get(server, tmp_path, monkeypatch):
     def get(sha256=None, url=None):
         get.shares, get.notes = [], []
         fetch(
-            url or server.url,
-            get.path,
-            sha256=sha256,
-            offline_advice="Ask a friend",
-            progress=get.shares.append,
+            url or server.url, get.path, sha256=sha256, offline_advice="Ask a friend", progress=get.shares.append,
             note=get.notes.append,
-        )
+        )  # fmt: skip
         return get.path.read_bytes()
 
     get.path, get.part = tmp_path / "file.zip", tmp_path / "file.zip.part"

@@ -8,10 +8,8 @@ from ecsuite.runtime.errors import ConfigError
 PAIRS = [
     ("One.", "Un."),
     ("Two\tor\nmore\u2028?", "Deux\r\nou plus\u00a0\u202f?"),
-    ("", "Trois"),
-    (" 4", "4"),
-    ("5", "\n"),
-]
+    ("", "Trois"), (" 4", "4"), ("5", "\n"),
+]  # fmt: skip
 
 
 @pytest.fixture

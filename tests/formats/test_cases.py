@@ -49,10 +49,8 @@ def test_a_missing_value_is_named_and_may_be_left_out(tmp_path, ecsuite):
     code, out, err = ecsuite("score", "a.csv", "--metrics", "posdis,topsim", "--json")
     reasons = {score["name"]: score["reason"] for score in json.loads(out)["scores"]}
     assert (
-        code == 0
-        and "a.csv: row 6, column shape lacks" not in err
-        and "a.csv: row 6 lacks a value of shape" in err
-    )
+        code == 0 and "a.csv: row 6, column shape lacks" not in err and "a.csv: row 6 lacks a value of shape" in err
+    )  # fmt: skip
     assert reasons["posdis"] == "a.csv: row 6 lacks a value of shape (--missing leave or value)"
     whole = ec.read_corpus(tmp_path / "a.csv", missing="leave")
     assert len(whole.messages) == 17 and scores(whole)["topsim"] == pytest.approx(1)
@@ -159,10 +157,7 @@ def test_meanings_from_python(tmp_path):
 
 OTHER = {
     "a.png": (b"\x89PNG\r\n\x1a\n0000", "a PNG image"),
-    "a.bmp": (
-        b"BM\xf6\x00\x00\x00\x00\x00",
-        "a.bmp: binary data, such as a picture or a sound; expected messages: ",
-    ),
+    "a.bmp": (b"BM\xf6\x00\x00\x00\x00\x00", "a.bmp: binary data, such as a picture or a sound; expected messages: "),
     "a.webp": (b"RIFF<\x00\x00\x00WEBPVP8 ", "binary data, such as a picture or a sound"),
     "a.wav": (b"RIFF<\x00\x00\x00WAVEfmt ", "binary data, such as a picture or a sound"),
     "a.svg": (b'<svg xmlns="http://www.w3.org/2000/svg"/>', "an SVG image"),
@@ -173,7 +168,7 @@ OTHER = {
     "a.parquet": (b"message\n", "can't be read as parquet"),
     "a.pdf": (b"%PDF-1.7", "a PDF"),
     "a.csv": ("message\n3 5\n".encode("utf-16"), "not UTF-8"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OTHER)

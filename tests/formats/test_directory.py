@@ -29,10 +29,7 @@ def make_corpus(**changes: Any) -> Corpus:
             "cannot write a corpus without messages",
         ),
         (
-            {
-                "meanings": np.array([[0.5, 1.0]] * 3 + [[0.5, np.nan]] * 2),
-                "attribute_names": ("hue", "size"),
-            },
+            {"meanings": np.array([[0.5, 1.0]] * 3 + [[0.5, np.nan]] * 2), "attribute_names": ("hue", "size")},
             r"^meanings\[3, 1\], attribute size: expected a finite number, got nan$",
         ),
         (
@@ -45,7 +42,7 @@ def make_corpus(**changes: Any) -> Corpus:
         ),
         ({"metadata": {"loss": math.inf}}, "^metadata: expected values that JSON allows: Out of range float"),
     ],
-)
+)  # fmt: skip
 def test_a_corpus_that_cannot_be_written_leaves_no_file(tmp_path, changes, message):
     with pytest.raises(ValueError, match=message):
         write_corpus(make_corpus(**changes), tmp_path / "new")

@@ -66,12 +66,10 @@ def mongoexport(pairs):
         {
             "_id": {"$oid": f"{number:024x}"},
             "time": {"$numberLong": str(number)},
-            "color": c,
-            "shape": s,
-            "msg": said,
-        }
-        for number, (c, s, said) in enumerate(pairs)
-    ]
+            "color": c, "shape": s, "msg": said,
+        } for number,
+        (c, s, said) in enumerate(pairs)
+    ]  # fmt: skip
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
@@ -99,14 +97,9 @@ def labjs(pairs):
         for number, (c, s, said) in enumerate(pairs)
     ]  # fmt: skip
     screen = {
-        **rows[0],
-        "sender": "fixation",
-        "sender_type": "canvas.Screen",
-        "ended_on": "timeout",
-        "color": "",
-        "message": "",
-        "shape": "",
-    }
+        **rows[0], "sender": "fixation", "sender_type": "canvas.Screen", "ended_on": "timeout", "color": "",
+        "message": "", "shape": "",
+    }  # fmt: skip
     return table([screen, *rows, screen])
 
 
@@ -136,12 +129,8 @@ def empirica(pairs):
 
 def otree_chat(pairs):
     own = {
-        "session_code": "s",
-        "id_in_session": 1,
-        "participant_code": "p",
-        "channel": "1-naming-1",
-        "nickname": "me",
-    }
+        "session_code": "s", "id_in_session": 1, "participant_code": "p", "channel": "1-naming-1", "nickname": "me",
+    }  # fmt: skip
     return table(
         [own | {"body": said, "timestamp": 0.5 + number} for number, (_, _, said) in enumerate(pairs)]
     )
@@ -259,32 +248,24 @@ def elcc(pairs):
 
 
 FORMS = {
-    "otree": (otree, "a.csv"),
-    "jspsych": (jspsych, "a.csv"),
-    "psychopy": (psychopy, "a.csv"),
-    "qualtrics": (qualtrics, "a.csv"),
-    "gorilla": (gorilla, "a.csv"),
-    "labjs": (labjs, "a.csv"),
+    "otree": (otree, "a.csv"), "jspsych": (jspsych, "a.csv"), "psychopy": (psychopy, "a.csv"),
+    "qualtrics": (qualtrics, "a.csv"), "gorilla": (gorilla, "a.csv"), "labjs": (labjs, "a.csv"),
     "empirica": (empirica, "playerRounds.csv"),
     "empirica_chat": (empirica_chat, "rounds.csv"),
     "mongoexport": (mongoexport, "a.json"),
-    "scan": (scan, "a.txt"),
-    "inspect": (inspect, "a.json"),
+    "scan": (scan, "a.txt"), "inspect": (inspect, "a.json"),
     "packed inspect": (packed_inspect, "a.eval"),
     "csar": (csar, "a.jsonl"),
     "nellcom": (nellcom, "meaning_phrase.txt"),
     "egg_label": (egg_label, "a.txt"),
     "egg_objects": (egg_objects, "a.txt"),
     "egg_channel": (egg_channel, "a.txt"),
-    "cldf": (cldf, "forms.csv"),
-    "wcs": (wcs, "term.txt"),
-    "lexicon": (lexicon, "a.jsonl"),
-    "elcc": (elcc, "corpus.jsonl"),
-    "chat": (chat, "a.jsonl"),
+    "cldf": (cldf, "forms.csv"), "wcs": (wcs, "term.txt"), "lexicon": (lexicon, "a.jsonl"),
+    "elcc": (elcc, "corpus.jsonl"), "chat": (chat, "a.jsonl"),
     "clemcore": (clemcore, "interactions.json"),
     "otree_chat": (otree_chat, "a.csv"),
     "textarena": (textarena, "a.json"),
-}
+}  # fmt: skip
 
 
 def expected(form, pairs):
@@ -381,21 +362,18 @@ NAMED = [
 ]
 TALK = ["ne po", "wa ki", "[cooperate]", "[defect]", "ne po wa", "wa ki ne"]
 MADE = {
-    "otree.csv": ("otree", NAMED),
-    "otree_wide.csv": ("otree", NAMED),
+    "otree.csv": ("otree", NAMED), "otree_wide.csv": ("otree", NAMED),
     "psychopy.csv": ("psychopy", [*NAMED, *NAMED[1:]]),
     "labjs.csv": ("labjs", NAMED),
     "empirica/playerRounds.csv": ("empirica", NAMED),
     "empirica/rounds.csv": (
-        "empirica_chat",
-        [(color, shape, text) for color, shape, said in NAMED[:3] for text in (said, "ok")],
+        "empirica_chat", [(color, shape, text) for color, shape, said in NAMED[:3] for text in (said, "ok")],
     ),
-    "inspect.json": ("inspect", NAMED),
-    "inspect.eval": ("inspect", NAMED),
+    "inspect.json": ("inspect", NAMED), "inspect.eval": ("inspect", NAMED),
     "cldf/forms.csv": ("cldf", [("red", "n e p o"), ("blue", "k a"), ("red", "m u")]),
     "clemcore.json": ("clemcore", [(text,) for c, s, said in NAMED for text in (said, f"{c} {s}")]),
     "textarena.json": ("textarena", [(text,) for text in TALK]),
-}
+}  # fmt: skip
 """The layout, and what was meant and said, of each file that a script of `benchmarks/exports` made by its program."""
 
 

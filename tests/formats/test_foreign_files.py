@@ -35,12 +35,10 @@ PERFECT = ["topsim", "posdis", "cbm"]
 
 
 RIGHT = {
-    "otree_6.0/naming.csv": "otree_6.0/right.csv",
-    "otree_6.0/all_apps_wide.csv": "otree_6.0/right.csv",
-    "psychopy_2026/wide.csv": "psychopy_2026/right.csv",
-    "jspsych_8.3/out.csv": "jspsych_8.3/right.csv",
+    "otree_6.0/naming.csv": "otree_6.0/right.csv", "otree_6.0/all_apps_wide.csv": "otree_6.0/right.csv",
+    "psychopy_2026/wide.csv": "psychopy_2026/right.csv", "jspsych_8.3/out.csv": "jspsych_8.3/right.csv",
     "jspsych_8.3/out.json": "jspsych_8.3/right.csv",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", RIGHT)

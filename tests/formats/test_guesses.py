@@ -63,11 +63,9 @@ def test_columns_of_messages_are_those_of_one_or_of_several(tmp_path):
         ec.read_corpus(tmp_path / "a.csv", **words, split="spaces") for words, _ in caught.value.readings
     )
     assert said(one) == [["tu", "ki", "ga"], ["tu", "tu", "ga"]]
-    assert said(each) == [[word] for word in "tu ki ga tu tu ga".split()] and each.values_of("number") == [
-        "1",
-        "2",
-        "3",
-    ]
+    assert said(each) == [
+        [word] for word in "tu ki ga tu tu ga".split()
+    ] and each.values_of("number") == ["1", "2", "3"]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -157,20 +155,16 @@ def test_frames_as_pandas_writes_them_in_json(tmp_path):
     ]
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     forms = {
-        "records": rows,
-        "list": columns,
-        "columns": {
-            name: {str(place): cell for place, cell in enumerate(cells)} for name, cells in columns.items()
-        },
+        "records": rows, "list": columns,
+        "columns": {name: {str(place): cell for place, cell in enumerate(cells)} for name, cells in columns.items()},
         "index": {str(place): row for place, row in enumerate(rows)},
         "split": {
-            "columns": list(columns),
-            "index": list(range(len(rows))),
+            "columns": list(columns), "index": list(range(len(rows))),
             "data": [list(row.values()) for row in rows],
         },
         "table": {"schema": {"fields": [{"name": "message"}]}, "data": rows},
         "beside other keys": {"config": {"seed": 1}, "interactions": rows, "notes": ["a"]},
-    }
+    }  # fmt: skip
     for name, form in forms.items():
         for indent in (None, 1):
             (tmp_path / f"{name}.json").write_text(json.dumps(form, indent=indent))

@@ -17,61 +17,22 @@ from ecsuite.runtime.ragged import Ragged
 
 WORDS = st.sampled_from(
     [
-        "a",
-        "ba",
-        "da bu",
-        "",
-        "3",
-        "01",
-        "1",
-        "[3]",
-        '"q"',
-        "x,y",
-        "x-y",
-        "été",
-        "true",
-        "None",
-        "a=b",
-        "a:kept",
-        " s",
-        "4.7",
-        "a_b",
-        "a_c",
-        "d_b",
-        "d_c",
-        "a=b;c=d",
-        "a=b;c=e",
-        "3;1",
-        "NA",
+        "a", "ba", "da bu", "", "3", "01", "1", "[3]", '"q"', "x,y", "x-y", "été", "true", "None", "a=b", "a:kept",
+        " s", "4.7", "a_b", "a_c", "d_b", "d_c", "a=b;c=d", "a=b;c=e", "3;1", "NA",
     ]
-)
+)  # fmt: skip
 NAMES = st.sampled_from(
     [
-        "color",
-        "size",
-        "shape",
-        "L",
-        "a b",
-        "round",
-        "id",
-        "Unnamed: 0",
-        "meaning",
-        "x:time",
-        "color_red",
-        "color_blue",
-        "m1",
-        "distractor",
-        "RT_ms",
+        "color", "size", "shape", "L", "a b", "round", "id", "Unnamed: 0", "meaning", "x:time", "color_red",
+        "color_blue", "m1", "distractor", "RT_ms",
     ]
-)
+)  # fmt: skip
 VALUES = {
-    "texts": WORDS,
-    "integers": st.integers(-5, 9),
-    "bits": st.integers(0, 1),
+    "texts": WORDS, "integers": st.integers(-5, 9), "bits": st.integers(0, 1),
     "decimals": st.sampled_from([0.5, -1.25, 3.0, 1e-7]),
     "truths": st.booleans(),
     "mixed": st.one_of(st.none(), WORDS, st.integers(-3, 3), st.lists(st.integers(0, 2), max_size=2)),
-}
+}  # fmt: skip
 
 
 @st.composite
@@ -104,10 +65,8 @@ def corpora(draw):
             "concept_names": tuple(known),
         }
     columns = draw(
-        st.lists(
-            st.tuples(NAMES, st.sampled_from(sorted(VALUES))), max_size=2, unique_by=lambda each: each[0]
-        )
-    )
+        st.lists(st.tuples(NAMES, st.sampled_from(sorted(VALUES))), max_size=2, unique_by=lambda each: each[0])
+    )  # fmt: skip
     used = given.get("attribute_names", ())
     given["columns"] = {
         name: draw(st.lists(VALUES[each], min_size=number, max_size=number))

@@ -154,36 +154,21 @@ def test_sets_are_lists(tmp_path):
 
 ROWS = {"message": ["a", "b"], "color": ["red", "blue"]}
 REFUSED = {
-    "a value in place of a column": (
-        {"message": "ab", "color": 1},
-        {},
-        "column message: expected a list of cells",
-    ),
+    "a value in place of a column": ({"message": "ab", "color": 1}, {}, "column message: expected a list of cells"),
     "columns of one name": ({1: ["a"], "1": ["b"]}, {}, "two columns have the name 1"),
     "no rows": ({"message": []}, {}, "expected columns of the same length, got 0 cells"),
     "a corpus": (Corpus([[1]]), {}, "expected a path, a frame, .* got Corpus"),
     "a list of columns": (
-        ROWS,
-        {"columns": ["color"]},
-        r"columns: expected roles by name of column, got \['color'\]",
+        ROWS, {"columns": ["color"]}, r"columns: expected roles by name of column, got \['color'\]",
     ),
-    "no kind of split": (
-        ROWS,
-        {"split": None},
-        "split: expected auto, spaces, letters, or the sign .* got None",
-    ),
-    "meanings that are no path": (
-        ROWS,
-        {"meanings": [[1], [2]]},
-        "meanings: expected the path of a file, got list",
-    ),
+    "no kind of split": (ROWS, {"split": None}, "split: expected auto, spaces, letters, or the sign .* got None"),
+    "meanings that are no path": (ROWS, {"meanings": [[1], [2]]}, "meanings: expected the path of a file, got list"),
     "an EOS beyond all ids": ({"message": [[1], [2]]}, {"eos": 2**31}, "--eos 2147483648: expected a symbol"),
     "numbers beside texts": (
         {"message": ["a", "b"], "meaning": [[1, "a"], [2, "b"]]},
-        {},
-        r"row 0: expected numbers alone, or texts alone, got \[1, \"a\"\]",
+        {}, r"row 0: expected numbers alone, or texts alone, got \[1, \"a\"\]",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", REFUSED)

@@ -120,13 +120,7 @@ def empty(folder: Path) -> Path:
 
 
 CORPORA: dict[str, Callable[[Path], Path]] = {
-    "irregular": irregular,
-    "game": game,
-    "features": features,
-    "grammar": grammar,
-    "text": text,
-    "cbm_pairs": cbm_pairs,
-    "constant": constant,
-    "empty": empty,
-}
+    "irregular": irregular, "game": game, "features": features, "grammar": grammar, "text": text,
+    "cbm_pairs": cbm_pairs, "constant": constant, "empty": empty,
+}  # fmt: skip
 """By name: each writes its files into a folder, and tells what to score."""

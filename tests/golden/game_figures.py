@@ -35,8 +35,7 @@ REDUCTIONS: dict[str, tuple[str, ...]] = {
     "compo_vs_generalization": ("sender.kind=gru", "receiver.kind=gru"),
     "digits": SEEN,
     "disc_large": ("channel.max_len=8",),
-    "disc_small": (),
-    "disc_tiny": (),
+    "disc_small": (), "disc_tiny": (),
     "fixed_language": ("sender.kind=gru", "world.num_values=5"),
     "guess_number": ("sender.kind=gru", "receiver.kind=gru"),
     "image_factors": ("sender.kind=gru", "receiver.kind=gru", "sender.perception.size=8"),
@@ -47,13 +46,11 @@ REDUCTIONS: dict[str, tuple[str, ...]] = {
     "objects_game": (),
     "recon_large": ("channel.max_len=8",),
     "self_supervised": ("sender.kind=gru", "receiver.kind=gru", *SEEN),
-    **dict.fromkeys(
-        ("shape_gs", "shape_gs_l4", "shape_qt", "shape_qt_l4"), (*SETS, "world.images_per_batch=16")
-    ),
+    **dict.fromkeys(("shape_gs", "shape_gs_l4", "shape_qt", "shape_qt_l4"), (*SETS, "world.images_per_batch=16")),
     **dict.fromkeys(("thing_gs", "thing_gs_l4", "thing_qt", "thing_qt_l4"), SETS),
     "summation": ("sender.kind=gru", "receiver.kind=gru", "world.max_count=4"),
     "yao": (*SEEN, "task.num_distractors=15", "channel.vocab_size=50", "world.features=features.npz"),
-}
+}  # fmt: skip
 """What makes each game small, beside `USUAL`; only settings that the game reads."""
 
 

@@ -182,17 +182,10 @@ def verdicts(version: Version) -> dict[str, Any]:
 
 
 CHECKS: dict[str, Callable[[Version], dict[str, Any]]] = {
-    "training of disc_tiny": disc_tiny,
-    "a set game": set_game,
-    "a society": society,
-    "stopped and resumed": resumed,
-    "ICY rows": icy,
-    "a grammar": grammar,
-    "XferBench nano": xferbench,
-    "CBM rows": cbm,
-    "XTREME cells": xtreme,
+    "training of disc_tiny": disc_tiny, "a set game": set_game, "a society": society, "stopped and resumed": resumed,
+    "ICY rows": icy, "a grammar": grammar, "XferBench nano": xferbench, "CBM rows": cbm, "XTREME cells": xtreme,
     "verdicts on claims": verdicts,
-}
+}  # fmt: skip
 
 
 def run_folder(folder: Path) -> dict[str, Any]:

@@ -20,11 +20,9 @@ from comparison import Case, differences
 
 FOLDER = Path(__file__).parent
 PARTS: dict[str, dict[str, Case]] = {
-    "metrics": metric_figures.CASES,
-    "games": game_figures.CASES,
-    "grammars": grammar_figures.CASES,
+    "metrics": metric_figures.CASES, "games": game_figures.CASES, "grammars": grammar_figures.CASES,
     "learning": learning_figures.CASES,
-}
+}  # fmt: skip
 """The cases of each file of figures."""
 
 

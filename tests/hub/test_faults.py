@@ -124,12 +124,10 @@ def test_a_damaged_source_is_not_pushed(ecsuite, hub, run):
 
 SECRETS = {
     "see /home/anna/data.csv": "a path of a machine (/home/anna/data.csv)",
-    "C:\\Users\\anna\\x": "a path of a machine",
-    "hf_" + "a" * 34: "a token of the Hugging Face hub, which",
-    "-----BEGIN RSA PRIVATE KEY-----": "a private key",
-    "computed on labserver7.": "the name of this machine",
+    "C:\\Users\\anna\\x": "a path of a machine", "hf_" + "a" * 34: "a token of the Hugging Face hub, which",
+    "-----BEGIN RSA PRIVATE KEY-----": "a private key", "computed on labserver7.": "the name of this machine",
     "anna@example": "an address of this user",
-}
+}  # fmt: skip
 
 
 def test_what_is_secret_or_of_a_machine_stays_here(ecsuite, hub, run, monkeypatch):

@@ -86,13 +86,9 @@ def icy(runner, folder, _):
     from ecsuite.eval.icy.study import StudyConfig, resolve
 
     config = StudyConfig(
-        models=("fc1l", "lstm"),
-        grammars=("perm", "rot"),
-        seeds=(1, 2),
-        num_attributes=3,
-        num_values=4,
+        models=("fc1l", "lstm"), grammars=("perm", "rot"), seeds=(1, 2), num_attributes=3, num_values=4,
         hidden_size=16,
-    )
+    )  # fmt: skip
     return Icy().measure(resolve(config), runner).to_json()
 
 

@@ -26,11 +26,8 @@ class Mirror:
 
 SURFACES = Registry(
     word="surface",
-    parts={
-        "glass": (f"{__name__}:Glass", "lets light pass"),
-        "mirror": (f"{__name__}:Mirror", "sends it back"),
-    },
-)
+    parts={"glass": (f"{__name__}:Glass", "lets light pass"), "mirror": (f"{__name__}:Mirror", "sends it back")},
+)  # fmt: skip
 
 
 CLEAR = Part("glass", Glass.Options())

@@ -49,18 +49,12 @@ def played(run, tmp_path):
 
 
 LANGUAGE = AgentsLanguage(
-    run="runs/x",
-    weights="0" * 64,
-    names=tuple("abcdefgh"),
+    run="runs/x", weights="0" * 64, names=tuple("abcdefgh"),
     values=tuple((number,) for number in range(8)),
     symbols=tuple((number + 1, 1) for number in range(8)),
     scores=tuple(tuple(float(row == column) for column in range(8)) for row in range(8)),
-    vocab_size=8,
-    min_len=0,
-    max_len=2,
-    num_candidates=4,
-    drawn_by="",
-)
+    vocab_size=8, min_len=0, max_len=2, num_candidates=4, drawn_by="",
+)  # fmt: skip
 """A language in which the first symbol names the object, and a receiver who knows it."""
 
 
@@ -223,14 +217,10 @@ def test_bad_input_is_one_line(ecsuite, arguments, message):
     ("game", "more", "why"),
     [
         ("thing_gs", [], "its sender sees several objects"),
-        (
-            "disc_tiny",
-            ["--channel", "continuous"],
-            "its channel sends numerical values: people play games with",
-        ),
+        ("disc_tiny", ["--channel", "continuous"], "its channel sends numerical values: people play games with"),
     ],
     ids=["several objects", "words of values"],
-)
+)  # fmt: skip
 def test_a_game_that_people_can_t_play_is_refused_and_leaves_nothing(game, more, why, tmp_path, ecsuite):
     sizes = [
         "training.num_examples=64",

@@ -25,25 +25,20 @@ def record(
     kinds = [*("training" for _ in training), *("held_out" for _ in held_out), *("attention" for _ in check)]
     answers = [
         {
-            "kind": kind,
-            "example": place,
-            "is_right": int(is_right),
-            "shown_at": MINUTE * place,
+            "kind": kind, "example": place, "is_right": int(is_right), "shown_at": MINUTE * place,
             "answered_at": MINUTE * (place + 1),
-        }
-        for place, (kind, is_right) in enumerate(zip(kinds, training + held_out + check, strict=True))
-    ]
+        } for place,
+        (kind, is_right) in enumerate(zip(kinds, training + held_out + check, strict=True))
+    ]  # fmt: skip
     row = {"id": number, "dataset": dataset, "grammar": grammar, "score": score, "stage": stage}
     return Record(row=row, answers=answers)
 
 
 def test_languages_are_compared_within_a_dataset():
     records = [
-        record(number, dataset, grammar, held_out="111" if grammar == "concat" else "100")
-        for number, (dataset, grammar) in enumerate(
-            2 * [("synth", "concat"), ("synth", "perm"), ("eng", "concat")]
-        )
-    ]
+        record(number, dataset, grammar, held_out="111" if grammar == "concat" else "100") for number,
+        (dataset, grammar) in enumerate(2 * [("synth", "concat"), ("synth", "perm"), ("eng", "concat")])
+    ]  # fmt: skip
     (difference,) = evaluate_rule(STUDY, records, "published").differences
     assert (difference.source, difference.baseline) == (canonical("concat"), canonical("perm"))
     assert difference.details == {"dataset": "synth"}

@@ -69,24 +69,15 @@ def pretended(
         drawn = {
             "manual_seed": generator.manual_seed,
             "get_rng_state": lambda *_: generator.get_state(),
-            "set_rng_state": lambda state, *_: generator.set_state(state),
-            "empty_cache": _returns(None),
-            "synchronize": _returns(None),
-            "device_count": _returns(1),
-        }
+            "set_rng_state": lambda state, *_: generator.set_state(state), "empty_cache": _returns(None),
+            "synchronize": _returns(None), "device_count": _returns(1),
+        }  # fmt: skip
         if kind == "cuda":
             says = {
-                "is_available": True,
-                "is_initialized": True,
-                "current_device": 0,
-                "_lazy_init": None,
-                "is_bf16_supported": has_bf16,
-                "get_device_capability": (9, 0),
-                "get_device_name": "pretended",
-                "mem_get_info": memory,
-                "max_memory_allocated": 0,
-                "reset_peak_memory_stats": None,
-            }
+                "is_available": True, "is_initialized": True, "current_device": 0, "_lazy_init": None,
+                "is_bf16_supported": has_bf16, "get_device_capability": (9, 0), "get_device_name": "pretended",
+                "mem_get_info": memory, "max_memory_allocated": 0, "reset_peak_memory_stats": None,
+            }  # fmt: skip
             enter(
                 patch.multiple(torch.cuda, **drawn, **{name: _returns(value) for name, value in says.items()})
             )

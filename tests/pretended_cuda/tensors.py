@@ -18,14 +18,10 @@ class Pretended(torch.Tensor):
     @staticmethod
     def __new__(cls, inner, place):
         return torch.Tensor._make_wrapper_subclass(
-            cls,
-            inner.size(),
-            strides=inner.stride(),
+            cls, inner.size(), strides=inner.stride(),
             storage_offset=inner.storage_offset(),
-            dtype=inner.dtype,
-            layout=inner.layout,
-            device=place,
-        )
+            dtype=inner.dtype, layout=inner.layout, device=place,
+        )  # fmt: skip
 
     def __init__(self, inner, place):
         self.inner = inner
@@ -129,11 +125,8 @@ class Operations(TorchDispatchMode):
             is_scalar = takes_scalars and tensor.dim() == 0
             # Indices may be on the CPU, but not the values that are put.
             is_index = (
-                name in rules.INDEXED
-                and here[0]
-                and number > 0
-                and (name == "index" or tensor is not tensors[-1])
-            )
+                name in rules.INDEXED and here[0] and number > 0 and (name == "index" or tensor is not tensors[-1])
+            )  # fmt: skip
             if not (is_here or is_scalar or is_index):
                 raise RuntimeError(
                     "Expected all tensors to be on the same device, but found at least two devices, "

@@ -27,19 +27,13 @@ def test_tensors_hold_numbers_and_say_where_they_are(open_device):
 @pytest.mark.parametrize(
     ("operation", "error"),
     [
-        (
-            lambda: torch.zeros(3, device="cuda") + torch.zeros(3),
-            "found at least two devices, cuda:0 and cpu",
-        ),
+        (lambda: torch.zeros(3, device="cuda") + torch.zeros(3), "found at least two devices, cuda:0 and cpu"),
         (lambda: torch.zeros(3, device="cuda").numpy(), "can't convert cuda:0 device type tensor to numpy"),
         (lambda: torch.zeros(3, device="cuda").normal_(generator=torch.Generator()), "but found 'cpu'"),
-        (
-            lambda: torch.ones(2, 2, device="cuda").long() @ torch.ones(2, 2, device="cuda").long(),
-            "not implemented",
-        ),
+        (lambda: torch.ones(2, 2, device="cuda").long() @ torch.ones(2, 2, device="cuda").long(), "not implemented"),
     ],
     ids=["two devices", "numpy", "generator", "product of integers"],
-)
+)  # fmt: skip
 def test_what_cuda_refuses_is_refused(open_device, operation, error):
     with open_device(), pytest.raises((RuntimeError, TypeError), match=error):
         operation()

@@ -81,16 +81,13 @@ REINFORCE = ("channel.kind=reinforce", "optimizer.clip_norm=1", "training.accumu
         ("disc_tiny", ("channel.length=fixed", *REINFORCE)),
         ("disc_tiny", ("society.receivers=3", "generations.every=5", "society.receiver_speeds=[0.5]")),
         ("disc_tiny", ("generations.every=3",)),
-        (
-            "disc_tiny",
-            ("channel.kind=soft", "channel.trainable_temperature=true", "channel.temperature_decay=1"),
-        ),
+        ("disc_tiny", ("channel.kind=soft", "channel.trainable_temperature=true", "channel.temperature_decay=1")),
         ("compo_vs_generalization", ("channel.noise=erasure,probability=0.2",)),
         ("shape_gs", ("world.images_per_batch=12", "task.num_targets=2", "task.num_distractors=2")),
         ("digits", ("sender.perception.dropout=0.2", "channel.straight_through=true", "sender.cell=lstm")),
     ],
     ids=["schedule", "reinforce", "society", "generations", "temperature", "noise", "images", "dropout"],
-)
+)  # fmt: skip
 def test_a_recorded_training_ends_with_the_same_bytes(tmp_path, monkeypatch, capfd, game, settings):
     experiment = load_experiment(game, [*SMALL, *settings])
     left = {}

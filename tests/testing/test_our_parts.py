@@ -28,24 +28,11 @@ from ecsuite.language_models.backend import BACKENDS
 from ecsuite.testing import checks, run
 
 REGISTRIES = {
-    "play": PLAYS,
-    "participant": PARTICIPANTS,
-    "backend": BACKENDS,
-    "world": WORLDS,
-    "environment": ENVIRONMENTS,
-    "task": TASKS,
-    "channel": CHANNELS,
-    "noise": NOISES,
-    "sender": SENDERS,
-    "receiver": RECEIVERS,
-    "perception": PERCEPTIONS,
-    "loss": LOSSES,
-    "optimizer": OPTIMIZERS,
-    "schedule": SCHEDULES,
-    "meeting": MEETINGS,
-    "reasoning": REASONINGS,
-    "metric": METRICS,
-}
+    "play": PLAYS, "participant": PARTICIPANTS, "backend": BACKENDS, "world": WORLDS, "environment": ENVIRONMENTS,
+    "task": TASKS, "channel": CHANNELS, "noise": NOISES, "sender": SENDERS, "receiver": RECEIVERS,
+    "perception": PERCEPTIONS, "loss": LOSSES, "optimizer": OPTIMIZERS, "schedule": SCHEDULES, "meeting": MEETINGS,
+    "reasoning": REASONINGS, "metric": METRICS,
+}  # fmt: skip
 FINISHED = Path(__file__).parents[1] / "fixtures" / "small" / "finished"
 IMAGES = ("world=shape", "task=discrimination", "world.images_per_batch=16")
 NAMES_AND_SETTINGS = {
