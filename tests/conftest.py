@@ -206,6 +206,39 @@ def as_json(ecsuite):
     return as_json
 
 
+@pytest.fixture
+def succeeded(ecsuite):
+    def succeeded(*arguments):
+        """The standard output of a command."""
+        code, out, err = ecsuite(*arguments)
+        assert code == 0, err
+        return out
+
+    return succeeded
+
+
+@pytest.fixture
+def printed(ecsuite):
+    def printed(*arguments):
+        """The standard output of a command that says nothing else."""
+        code, out, err = ecsuite(*arguments)
+        assert (code, err) == (0, "")
+        return out
+
+    return printed
+
+
+@pytest.fixture
+def refused(ecsuite):
+    def refused(*arguments, code=2):
+        """The one line that a command says that is refused."""
+        found, out, err = ecsuite(*arguments)
+        assert (found, out, err.count("\n")) == (code, "", 1), (arguments, out, err)
+        return err
+
+    return refused
+
+
 class SoftMessageBuilder:
     """Feeds back the softmax of the logits, and returns all logits as the message."""
 

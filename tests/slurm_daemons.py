@@ -55,16 +55,11 @@ class Slurm:
         return self
 
     def _start_all(self) -> None:
-        files = {
-            "key-file": "key",
-            "socket": "socket",
-            "pid-file": "pid",
-            "log-file": "log",
-            "seed-file": "seed",
-        }
-        options = [f"--{option}={self.folder / f'munge.{ending}'}" for option, ending in files.items()]
-        self.start("munged", "munged", "--foreground", "--force", *options)
-        until(lambda: answers("munge", "--no-input", f"--socket={self.folder / 'munge.socket'}"), "munge")
+        endings = ("key", "pid", "log", "seed")
+        socket_option = f"--socket={self.folder / 'munge.socket'}"
+        options = [f"--{ending}-file={self.folder / f'munge.{ending}'}" for ending in endings]
+        self.start("munged", "munged", "--foreground", "--force", socket_option, *options)
+        until(lambda: run("munge", "--no-input", socket_option).returncode == 0, "munge")
         self.start("slurmctld", "slurmctld", "-D", "-c")
         for node in NODES:
             (self.folder / f"spool-{node}").mkdir()
@@ -82,8 +77,8 @@ class Slurm:
     def start_node(self, node: str) -> None:
         """Start a node, also one that was killed, and wait until it is idle."""
         self.start(node, "slurmd", "-D", "-N", node)
-        until(lambda: said("sinfo", "--noheader", f"--nodes={node}", "--partition=low", "--format=%T").strip()
-              in ("idle", "allocated"), node)  # fmt: skip
+        asked = ("sinfo", "--noheader", f"--nodes={node}", "--partition=low", "--format=%T")
+        until(lambda: run(*asked).stdout.strip() in ("idle", "allocated"), node)
 
     def kill_node(self, node: str) -> None:
         """Kill a node's daemon at once, as when its power fails; its jobs are other processes."""
@@ -92,8 +87,8 @@ class Slurm:
 
     def __exit__(self, *_: object) -> None:
         if "slurmctld" in self.daemons:
-            said("scancel", f"--user={getpass.getuser()}")
-            with_patience(lambda: not said("squeue", "--noheader"))
+            run("scancel", f"--user={getpass.getuser()}")
+            with_patience(lambda: not run("squeue", "--noheader").stdout)
         for daemon in reversed(self.daemons.values()):
             daemon.terminate()
             try:
@@ -109,46 +104,25 @@ class Slurm:
 
 def configuration(folder: Path, port: int) -> str:
     host = socket.gethostname().partition(".")[0]
-    settings = {
-        "ClusterName": "tests",
-        "SlurmctldHost": f"{host}(127.0.0.1)",
-        "SlurmctldPort": port,
-        "SlurmUser": "root",
-        "AuthType": "auth/munge",
-        # A job that is queued again waits as long as its credential lasts; 120 seconds unless it is said.
-        "AuthInfo": f"socket={folder / 'munge.socket'},cred_expire=15",
-        "StateSaveLocation": folder / "state",
-        "SlurmdSpoolDir": f"{folder}/spool-%n",
-        "SlurmctldPidFile": folder / "slurmctld.pid",
-        "SlurmdPidFile": f"{folder}/slurmd-%n.pid",
-        # A container has no control groups of its own.
-        "ProctrackType": "proctrack/linuxproc",
-        "TaskPlugin": "task/none",
-        "JobAcctGatherType": "jobacct_gather/none",
-        "MailProg": "/bin/true",
-        "MpiDefault": "none",
-        "SelectType": "select/cons_tres",
-        "SelectTypeParameters": "CR_CPU",
-        # Killed nodes come back, and what ran on them is queued again.
-        "ReturnToService": 2,
-        "SlurmdTimeout": 30,
-        "JobRequeue": 1,
-        "KillWait": 5,
-        "PreemptType": "preempt/partition_prio",
-        "PreemptMode": "REQUEUE",
-        "SchedulerParameters": "sched_interval=2,bf_interval=2,batch_sched_delay=0",
-        "MinJobAge": 3600,
-    }
     (folder / "state").mkdir()
-    lines = [f"{name}={value}" for name, value in settings.items()]
-    for number, node in enumerate(NODES, 1):
-        lines.append(
-            f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port + number} CPUs=1 RealMemory=1000"
-        )
-    lines.append(
-        "PartitionName=low Nodes=ALL Default=YES PriorityTier=1 PreemptMode=REQUEUE GraceTime=20 MaxTime=60"
-    )
-    lines.append("PartitionName=high Nodes=ALL PriorityTier=2 PreemptMode=OFF MaxTime=60")
+    # A job that is queued again waits as long as its credential lasts: 120 s by default. A container has no control
+    # groups of its own. Killed nodes come back, and what ran on them is queued again.
+    settings = f"""ClusterName=tests SlurmctldHost={host}(127.0.0.1) SlurmctldPort={port} SlurmUser=root
+    AuthType=auth/munge AuthInfo=socket={folder / "munge.socket"},cred_expire=15
+    StateSaveLocation={folder / "state"} SlurmdSpoolDir={folder}/spool-%n
+    SlurmctldPidFile={folder / "slurmctld.pid"} SlurmdPidFile={folder}/slurmd-%n.pid
+    ProctrackType=proctrack/linuxproc TaskPlugin=task/none JobAcctGatherType=jobacct_gather/none
+    MailProg=/bin/true MpiDefault=none SelectType=select/cons_tres SelectTypeParameters=CR_CPU
+    ReturnToService=2 SlurmdTimeout=30 JobRequeue=1 KillWait=5 MinJobAge=3600
+    PreemptType=preempt/partition_prio PreemptMode=REQUEUE
+    SchedulerParameters=sched_interval=2,bf_interval=2,batch_sched_delay=0"""
+    at = f"NodeHostname={host} NodeAddr=127.0.0.1"
+    lines = [
+        *settings.split(),
+        *(f"NodeName={node} {at} Port={port + n} CPUs=1 RealMemory=1000" for n, node in enumerate(NODES, 1)),
+        "PartitionName=low Nodes=ALL Default=YES PriorityTier=1 PreemptMode=REQUEUE GraceTime=20 MaxTime=60",
+        "PartitionName=high Nodes=ALL PriorityTier=2 PreemptMode=OFF MaxTime=60",
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -158,12 +132,8 @@ def free_port() -> int:
         return min(int(bound.getsockname()[1]), 65_000)
 
 
-def said(*command: str) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
-
-
-def answers(*command: str) -> bool:
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+def run(*command: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def with_patience(is_done: Callable[[], object], seconds: float = SECONDS_TO_END) -> bool:

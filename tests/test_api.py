@@ -85,10 +85,7 @@ def test_a_receiver_that_reconstructs(folder):
         (lambda run: ec.load_run(run.folder.parent), "not a run folder: it has no config.yaml"),
         (lambda run: ec.list_parts("chanel"), "unknown kind 'chanel'; did you mean 'channels'"),
         (lambda run: ec.list_parts(3), "kind: expected a kind of parts, such as channels; got 3"),
-        (
-            lambda run: ec.train("disc_tiny", overrides={"seed": 1}),
-            "^overrides: unknown key 'seed'; did you mean 'training.seed'",
-        ),
+        (lambda run: ec.train("disc_tiny", overrides={"seed": 1}), "^overrides: unknown key 'seed'; did you mean 'tr"),
         (lambda run: ec.train("disc_tiny", seed=-1), "^seed: training.seed: expected int >= 0, got -1"),
         (lambda run: ec.train(run.experiment, seed="1"), "^seed: training.seed: expected int, got '1'"),
         (lambda run: ec.train(run.experiment, overrides={"a": 1}), "^overrides: unknown key 'a'"),
@@ -119,10 +116,7 @@ def test_a_receiver_that_reconstructs(folder):
         (lambda run: ec.report(run, out=run), "out: expected the file of the page; runs and folders come first"),
         (lambda run: ec.sweep(3), "study: expected a YAML file or its content; got 3"),
         (lambda run: ec.compare(3), "sources: expected runs, corpora, scorecards or paths; got 3"),
-        (
-            lambda run: ec.compare(run, ec.Corpus([[1], [2]]), metric="topsim"),
-            "^source 2: the score topsim is undefined: the corpus has neither meanings",
-        ),
+        (lambda run: ec.compare(run, ec.Corpus([[1]]), metric="topsim"), "^source 2: the score topsim is undefined: "),
         (lambda run: ec.compare(run, metric=3), "metric: expected the name of a metric, or a list of names; got 3"),
         (lambda run: ec.compare(metric="topsim"), "no topsim score: expected at least one"),
         (lambda run: ec.compare(), "no score occurs in two of the sources"),
@@ -151,10 +145,7 @@ def test_a_receiver_that_reconstructs(folder):
         (lambda run: ec.train("disc_tiny", log=3), "log: expected names of loggers, such as csv; got 3"),
         (lambda run: ec.sweep({}, on=3), "on: expected here, local, slurm, ray or workers; got 3"),
         (lambda run: ec.report(run, base=3), "base: expected settings such as channel.kind=gumbel"),
-        (
-            lambda run: ec.verify(run, metrics="topsim"),
-            "metrics: expected your own metric, ./mine.py:my_metric, got 'topsim'",
-        ),
+        (lambda run: ec.verify(run, metrics="topsim"), "metrics: expected your own metric, ./mine.py:my_metric, got"),
         (lambda run: ec.verify(run, targets=3), "targets: expected a folder; got 3"),
         (lambda run: ec.write_corpus(run, "a"), "write_corpus: expected a Corpus and the path of a folder, got Run"),
         (lambda run: ec.push(run, "hf:a/b", license=3, plan=True), "license: expected a licence such as"),
@@ -220,12 +211,11 @@ def test_a_scorecard_is_a_mapping_a_table_and_a_frame(run):
     assert "topsim" in str(card) and repr(card) == str(card) and card._repr_html_().startswith("<pre")
     with pytest.raises(KeyError):
         card["cbm"]
-
-
-def test_a_scorecard_as_a_frame(run):
+    found = ec.compare({"first": card, "second": ec.score(run.corpus, ["topsim", "posdis"], seed=1)})
+    assert [score["name"] for score in found["scores"]] == ["topsim", "posdis"]
     pandas = pytest.importorskip("pandas")
-    frame = ec.score(run, "topsim").to_frame()
-    assert isinstance(frame, pandas.DataFrame) and list(frame["name"]) == ["topsim"]
+    for frame in (card.to_frame(), found.to_frame()):
+        assert isinstance(frame, pandas.DataFrame) and list(frame["name"]) == ["topsim", "posdis"]
 
 
 def test_runs_corpora_and_scorecards_are_compared(run):
@@ -237,33 +227,19 @@ def test_runs_corpora_and_scorecards_are_compared(run):
     assert not (run.folder / "scores.json").exists()
 
 
-def test_scorecards_are_compared_in_every_score(run):
-    card = ec.score(run, ["topsim", "posdis"])
-    found = ec.compare({"first": card, "second": ec.score(run.corpus, ["topsim", "posdis"], seed=1)})
-    assert [score["name"] for score in found["scores"]] == ["topsim", "posdis"]
-    pandas = pytest.importorskip("pandas")
-    frame = found.to_frame()
-    assert isinstance(frame, pandas.DataFrame) and list(frame["name"]) == ["topsim", "posdis"]
-
-
 SMALL_STUDY = {"grammars": ["perm"], "num_attributes": 2, "num_values": 3, "seeds": 1}
 
 
-@pytest.fixture(scope="module")
-def study(folder):
+def test_a_study_in_a_thread_is_a_mapping_and_a_table(folder):
+    notes = []
+    call = partial(ec.icy, "fc2l", **SMALL_STUDY, cache=folder / "icy")
     with ThreadPoolExecutor() as pool:
-        call = partial(ec.icy, "fc2l", **SMALL_STUDY, cache=folder / "icy", note=lambda _: None)
-        return pool.submit(call).result()
-
-
-def test_a_study_is_a_mapping_and_a_table(study, folder):
+        study = pool.submit(call, note=lambda _: None).result()
     assert list(study) == ["study", "rows"] and len(study) == 2
     (cell,) = study["rows"][0]["cells"]
     assert cell["grammar"] == "perm" and cell["runs"][0]["reached"]
     assert "PERM" in str(study) and repr(study) == str(study) and study._repr_html_().count("PERM") == 1
-    notes = []
-    again = ec.icy("fc2l", **SMALL_STUDY, cache=folder / "icy", note=notes.append)
-    assert again["rows"] == study["rows"] and not notes
+    assert call(note=notes.append)["rows"] == study["rows"] and not notes
 
 
 def test_runs_stand_for_their_folders(run, tmp_path):

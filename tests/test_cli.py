@@ -71,8 +71,7 @@ def test_commands_and_options_are_the_known_ones():
     assert found == OPTIONS
 
 
-def test_the_version_and_short_help(ecsuite):
+def test_the_version_and_short_help(ecsuite, succeeded):
     assert ecsuite("--version") == (0, f"ecsuite {__version__}\n", "")
     for arguments in (["-h"], ["score", "-h"]):
-        code, out, _ = ecsuite(*arguments)
-        assert code == 0 and "Usage: " in out
+        assert "Usage: " in succeeded(*arguments)

@@ -14,7 +14,7 @@ PYTHON = [sys.executable, "-c", "from ecsuite.cli import main; main()"]
 
 
 @pytest.mark.slow
-def test_train_then_score(ecsuite, tmp_path):
+def test_train_then_score(ecsuite, succeeded, tmp_path):
     code, out, _ = ecsuite("train-game", "disc_tiny", *QUICK)
     assert code == 0
     lines = out.splitlines()
@@ -22,39 +22,34 @@ def test_train_then_score(ecsuite, tmp_path):
     assert lines[-1] == "Corpus in runs/disc_tiny; next: ecsuite score runs/disc_tiny"
     assert [line.split()[0] for line in lines[1:-1]] == ["loss", "accuracy", "length"]
     for corpus in ("runs/disc_tiny/corpus.jsonl", "runs/disc_tiny"):
-        code, out, _ = ecsuite("score", corpus, "--metrics", "cbm,elcc")
-        assert code == 0
+        out = succeeded("score", corpus, "--metrics", "cbm,elcc")
         assert "cbm" in out and "Unique Lines" in out
-    code, out, _ = ecsuite("score", corpus, "--metrics", "cbm", "--json", "--out", "deep/scores.json")
-    assert code == 0
+    out = succeeded("score", corpus, "--metrics", "cbm", "--json", "--out", "deep/scores.json")
     scores = json.loads(out)
     assert scores == json.loads(Path("deep/scores.json").read_text())
     assert [score["name"] for score in scores["scores"]] == ["cbm"]
     assert {"value", "ci95", "reason", "details", "signature"} <= set(scores["scores"][0])
-    code, out, _ = ecsuite("train-game", "disc_tiny", *QUICK)
-    assert code == 0 and out.startswith("already finished: all epochs done, step 2 of 2\n")
+    assert succeeded("train-game", "disc_tiny", *QUICK).startswith(
+        "already finished: all epochs done, step 2 of 2\n"
+    )
     code, out, err = ecsuite("train-game", "disc_tiny", *QUICK, "--seed", "2")
     assert (code, out) == (2, "")
     assert err == (
         "runs/disc_tiny holds another run (training.seed is 1 in the folder, 2 requested): "
         "choose another folder with --out\n"
     )
-    code, out, _ = ecsuite("train-game", "disc_tiny", *QUICK, "--seed", "2", "--out", "second", "--json")
-    assert code == 0
+    out = succeeded("train-game", "disc_tiny", *QUICK, "--seed", "2", "--out", "second", "--json")
     result = json.loads(out)
     assert (result["folder"], result["stopped"], result["step"]) == ("second", "epochs", 2)
     assert result["was_done"] is False and set(result["measures"]) == {"loss", "accuracy", "length"}
 
 
-def test_a_score_comes_with_pictures(ecsuite, tmp_path):
+def test_a_score_comes_with_pictures(ecsuite, printed, succeeded, tmp_path):
     assert ecsuite("train-game", "disc_tiny", *QUICK)[0] == 0
     names = [
         f"{name}.{suffix}" for name in ("translation", "heatmap", "accuracy") for suffix in ("svg", "png")
     ]
-    code, out, err = ecsuite(
-        "score", "runs/disc_tiny/corpus.jsonl", "--metrics", "cbm", "--plot", "deep/pictures"
-    )
-    assert (code, err) == (0, "")
+    out = printed("score", "runs/disc_tiny/corpus.jsonl", "--metrics", "cbm", "--plot", "deep/pictures")
     drawn = [f"deep/pictures/{name}" for name in names]
     assert out.splitlines()[-1] == f"Pictures: {', '.join(drawn)}"
     assert all(Path(file).stat().st_size for file in drawn)
@@ -62,33 +57,26 @@ def test_a_score_comes_with_pictures(ecsuite, tmp_path):
     assert code == 0 and [score["name"] for score in json.loads(out)["scores"]] == ["cbm"]
     assert err == f"Pictures: {', '.join(f'here/{name}' for name in names)}\n"
     (tmp_path / "plain.jsonl").write_text("[1, 2]\n[3]\n[1]\n")
-    code, out, err = ecsuite("score", "plain.jsonl", "--metrics", "cbm", "--plot", "here")
-    assert (code, err) == (0, "")
+    out = printed("score", "plain.jsonl", "--metrics", "cbm", "--plot", "here")
     assert out.splitlines()[-1] == "nothing to draw: the corpus has no concepts and is not in a run folder"
-    code, out, err = ecsuite("score", "runs/disc_tiny", "--metrics", "cbm,topsim", "--plot", "one.svg")
-    assert (code, err) == (0, "") and "<dc:title>disc_tiny: scores of the language" in Path(
-        "one.svg"
-    ).read_text()
-    code, out, err = ecsuite(
-        "score", "runs/disc_tiny", "plain.jsonl", "--metrics", "has", "--plot", "two.svg"
-    )
-    assert code == 0 and "<dc:title>disc_tiny and plain" in Path("two.svg").read_text()
+    out = printed("score", "runs/disc_tiny", "--metrics", "cbm,topsim", "--plot", "one.svg")
+    assert "<dc:title>disc_tiny: scores of the language" in Path("one.svg").read_text()
+    out = succeeded("score", "runs/disc_tiny", "plain.jsonl", "--metrics", "has", "--plot", "two.svg")
+    assert "<dc:title>disc_tiny and plain" in Path("two.svg").read_text()
 
 
-def test_rounds_are_shown(ecsuite):
-    code, out, err = ecsuite("show", "thing_qt", "--set", "world.rule_length=2", "--plot", "deep/sheet.svg")
-    assert (code, err) == (0, "")
+def test_rounds_are_shown(printed):
+    out = printed("show", "thing_qt", "--set", "world.rule_length=2", "--plot", "deep/sheet.svg")
     lines = out.splitlines()
     assert lines[-1] == "Picture: deep/sheet.svg"
     assert lines[2].startswith("round 1: attribute") and lines[2].count(" and attribute") == 1
     assert Path("deep/sheet.svg").read_text().startswith("<?xml")
     small = [part for key in ("task.num_targets=2", "world.images_per_batch=9") for part in ("--set", key)]
-    code, out, err = ecsuite("show", "shape_qt", *small)
-    assert (code, err) == (0, "") and out.endswith("\nPicture: shape_qt.png\n")
+    assert printed("show", "shape_qt", *small).endswith("\nPicture: shape_qt.png\n")
     assert Path("shape_qt.png").stat().st_size
 
 
-def test_feature_files_are_made_up_and_trained_on(ecsuite):
+def test_feature_files_are_made_up_and_trained_on(ecsuite, succeeded):
     code, out, err = ecsuite(
         "data", "features", "deep/birds.npz", "--num-classes", "12", "--images-per-class", "20"
     )
@@ -101,8 +89,12 @@ def test_feature_files_are_made_up_and_trained_on(ecsuite):
     ]
     sizes += ["evaluation.corpus_size=20"]
     settings = [argument for size in sizes for argument in ("--set", size)]
-    code, out, _ = ecsuite("train-game", "mu_cub", "--features", "deep/birds.npz", "--epochs", "1", *settings)
-    assert code == 0 and out.splitlines()[0] == "all epochs done, step 2 of 2"
+    assert (
+        succeeded(
+            "train-game", "mu_cub", "--features", "deep/birds.npz", "--epochs", "1", *settings
+        ).splitlines()[0]
+        == "all epochs done, step 2 of 2"
+    )
 
 
 @pytest.mark.slow

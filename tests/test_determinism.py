@@ -82,13 +82,12 @@ STUDIES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
-def test_executors(all_draws, ecsuite, name):
+def test_executors(all_draws, succeeded, name):
     Path("sweep.yaml").write_text(json.dumps(SWEEP))
     command, files = STUDIES[name]
     found = []
     for place in ("local:1", "local:2"):
-        code, _, err = ecsuite(*command.split(), "--on", place)
-        assert code == 0, err
+        succeeded(*command.split(), "--on", place)
         entries = [json.loads(file.read_text()) for file in sorted(Path("study/jobs/results").glob("*.json"))]
         kept = [(entry["key"], entry["value"]) for entry in entries]
         assert len(kept) > 1

@@ -72,14 +72,14 @@ COMMANDS = [
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("has_code", [True, False], ids=["code_section", "no_code_section"])
-def test_nothing_is_imported(ecsuite, trained, has_code):
+def test_nothing_is_imported(ecsuite, refused, trained, has_code):
     corrupt(trained, has_code=has_code)
     Path("pairs.tsv").write_text("a\tb\n")
     for command in COMMANDS:
         ecsuite(*command.split())
         assert not Path("mark").exists(), command
-    code, _, err = ecsuite("evaluate", "run")
-    assert code == 2 and "evil.py" in err and "add --trust-code" in err
+    err = refused("evaluate", "run")
+    assert "evil.py" in err and "add --trust-code" in err
     for read in (ec.load_run, ec.train):
         with pytest.raises(UntrustedError):
             read("run" if read is ec.load_run else "run/config.yaml")

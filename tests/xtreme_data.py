@@ -49,43 +49,28 @@ def make_result():
     The baseline has 20 and chance level 4, in English 70 and 5; languages are those of all tasks, or by task.
     """
 
-    def make_result(
-        level,
-        *,
-        bodies=BACKBONES,
-        seeds=(0, 1, 2),
-        tasks=("udpos", "panx"),
-        languages=("en", "fr", "ja", "kk"),
-        **others,
-    ):
-        codes = (
-            languages if isinstance(languages, dict) else {task: languages or TASKS[task].languages for task in tasks}
-        )  # fmt: skip
+    def make_result(level, *, bodies=BACKBONES, seeds=(0, 1, 2), tasks=("udpos", "panx"),
+                    languages=("en", "fr", "ja", "kk"), **others):  # fmt: skip
+        codes = languages
+        if not isinstance(languages, dict):
+            codes = {task: languages or TASKS[task].languages for task in tasks}
 
         def by_task(value):
-            return {
-                task: {
-                    code: dict.fromkeys(TASKS[task].metrics, float(value(task, code))) for code in codes[task]
-                }
-                for task in tasks
-            }
+            def metrics(task, code):
+                return dict.fromkeys(TASKS[task].metrics, float(value(task, code)))
+
+            return {task: {code: metrics(task, code) for code in codes[task]} for task in tasks}
+
+        def of_seeds(body):
+            return {seed: by_task(lambda *place: level(body, seed, *place)) for seed in seeds}  # noqa: B023
 
         usual = {
-            "protocol": "adapt",
-            "preset": "nano",
-            "corpus": "corpus",
-            "by_body": {
-                body: {seed: by_task(lambda *place: level(body, seed, *place)) for seed in seeds}  # noqa: B023
-                for body in bodies
-            },
-            "splits": {
-                task: dict.fromkeys(codes[task], "dev" if task == "panx" else "test") for task in tasks
-            },
+            "protocol": "adapt", "preset": "nano", "corpus": "corpus", "signature": SIGNATURE,
+            "by_body": {body: of_seeds(body) for body in bodies}, "notes": ("nano: 30 sentences a language.",),
+            "splits": {task: dict.fromkeys(codes[task], "dev" if task == "panx" else "test") for task in tasks},
             "baselines": by_task(lambda task, code: 70 if code == "en" else 20),
             "chance": by_task(lambda task, code: 5 if code == "en" else 4),
-            "notes": ("nano: 30 sentences a language.",),
-            "signature": SIGNATURE,
-        }
+        }  # fmt: skip
         return TransferResult(**usual | others)
 
     return make_result
@@ -152,6 +137,16 @@ def make_sentences(language, number, start=0):
     ]
 
 
+def questions(sentences, name, language, start):
+    """A file of a question a sentence, whose answer is its second word."""
+    paragraphs = []
+    for place, sentence in enumerate(sentences):
+        answers = [{"text": sentence.split()[1], "answer_start": start}]
+        asked = [{"id": f"{name}-{place}", "question": f"{language}la ?", "answers": answers}]
+        paragraphs.append({"context": f"{sentence} . {sentences[0]}", "qas": asked})
+    return json.dumps({"data": [{"paragraphs": paragraphs}]})
+
+
 def write_part(folder, task, language, part, number):
     """Write one split of a task in a language, in XTREME's layout; splits are disjoint."""
     sentences = make_sentences(language, number, PARTS.index(part) * 20)
@@ -168,19 +163,6 @@ def write_part(folder, task, language, part, number):
             f"{one}\t{sentences[0]}\t{labels[place % len(labels)]}\n" for place, one in enumerate(sentences)
         )
     elif kind == "questions":
-        paragraphs = [
-            {
-                "context": f"{sentence} . {sentences[0]}",
-                "qas": [
-                    {
-                        "id": f"{language}-{part}-{place}",
-                        "question": f"{language}la ?",
-                        "answers": [{"text": sentence.split()[1], "answer_start": len(language) + 3}],
-                    }
-                ],
-            }
-            for place, sentence in enumerate(sentences)
-        ]
         name = {
             "xquad": f"xquad/xquad.{language}.json" if part == "test" else f"squad/{part}-v1.1.json",
             "mlqa": f"mlqa/MLQA_V1/{part}/{part}-context-{language}-question-{language}.json",
@@ -188,7 +170,7 @@ def write_part(folder, task, language, part, number):
                 {"test": "dev"}.get(part, part), language
             ),
         }[task]
-        files[folder / name] = json.dumps({"data": [{"paragraphs": paragraphs}]})
+        files[folder / name] = questions(sentences, f"{language}-{part}", language, len(language) + 3)
     elif task == "bucc2018":
         stem = folder / task / f"{language}-en.{part}"
         for side, code in (("s", language), ("t", "en")):
@@ -259,20 +241,7 @@ def write_translation(folder, kind, task, language, *, number=12, has_label=True
         file.write_text("".join("\t".join(row) + "\n" for row in rows))
         return file
     part = "train" if kind == "translate-train" else "test"
-    paragraphs = [
-        {
-            "context": f"{sentence} . {sentences[0]}",
-            "qas": [
-                {
-                    "id": f"{source}-{part}-{place}",
-                    "question": f"{target}la ?",
-                    "answers": [{"text": sentence.split()[1], "answer_start": 0}],
-                }
-            ],
-        }
-        for place, sentence in enumerate(sentences)
-    ]
-    file.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
+    file.write_text(questions(sentences, f"{source}-{part}", target, 0))
     return file
 
 

@@ -52,12 +52,10 @@ def test_a_fault_is_one_line(tmp_path, name, text, message):
 
 
 @pytest.mark.parametrize("path", ["runs/x", "runs/x/corpus.jsonl"])
-def test_a_run_without_a_corpus_says_what_to_do(ecsuite, tmp_path, path):
+def test_a_run_without_a_corpus_says_what_to_do(refused, tmp_path, path):
     (tmp_path / "runs/x").mkdir(parents=True)
     (tmp_path / "runs/x/config.yaml").write_text("name: x\n")
-    code, out, err = ecsuite("score", path)
-    assert (code, out) == (2, "")
-    assert err == (
+    assert refused("score", path) == (
         "runs/x: the run has no corpus yet: wait until its training ends, or continue it with "
         "`ecsuite train-game runs/x/config.yaml --out runs/x --resume`\n"
     )

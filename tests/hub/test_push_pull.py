@@ -16,7 +16,7 @@ from ecsuite.language_models.backend import Person
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # within huggingface_hub
 
 
-def test_a_run_comes_back_with_the_same_bytes_and_is_read_at_once(ecsuite, hub, run):
+def test_a_run_comes_back_with_the_same_bytes_and_is_read_at_once(ecsuite, succeeded, hub, run):
     code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
     assert code == 0 and err == "hf:someone/run: sending 9 files\n"
     commit = hub.repositories["dataset", "someone/run"].head
@@ -27,11 +27,10 @@ def test_a_run_comes_back_with_the_same_bytes_and_is_read_at_once(ecsuite, hub, 
         assert Path("got", file.name).read_bytes() == file.read_bytes()
     assert sorted(file.name for file in Path().iterdir()) == ["got", "run"]
     for command in ("score got --metrics topsim", "show got", "compare got run", "evaluate got --json"):
-        code, out, err = ecsuite(*command.split())
-        assert code == 0 and out, err
+        assert succeeded(*command.split())
 
 
-def test_a_file_of_scores_comes_back_and_is_read_as_the_page_says(ecsuite, hub):
+def test_a_file_of_scores_comes_back_and_is_read_as_the_page_says(ecsuite, succeeded, hub):
     rows = [
         f"{colour[0]} {shape[0]},{colour},{shape}" for colour in ("red", "blue") for shape in ("cup", "hat")
     ]
@@ -42,23 +41,21 @@ def test_a_file_of_scores_comes_back_and_is_read_as_the_page_says(ecsuite, hub):
     code, out, err = ecsuite("pull", "hf:someone/mine", "mine")
     assert code == 0 and "Next: ecsuite compare mine\n" in out, err
     for command in ("compare mine", "compare table mine"):
-        code, out, err = ecsuite(*command.split())
-        assert code == 0 and "posdis" in out, err
+        assert "posdis" in succeeded(*command.split())
     verified = json.loads(ecsuite("verify", "mine", "--json")[1])
     assert [source["name"] for source in verified["sources"]] == ["corpus"]
 
 
-def test_nothing_is_sent_by_a_plan_or_without_a_licence(ecsuite, hub, run):
-    code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE, "--plan")
-    assert (code, err) == (0, "") and "nothing was sent" in out and "croissant.json" in out
+def test_nothing_is_sent_by_a_plan_or_without_a_licence(ecsuite, printed, refused, hub, run):
+    out = printed("push", run, "hf:someone/run", *LICENCE, "--plan")
+    assert "nothing was sent" in out and "croissant.json" in out
     planned = json.loads(ecsuite("push", run, "hf:someone/run", *LICENCE, "--plan", "--json")[1])
     assert planned["bytes"] == sum(each["bytes"] for each in planned["files"])
     code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE, "--write", "deep/card.md")
     assert (code, err, out.splitlines()[-1]) == (0, "", "The card is in deep/card.md")
     assert Path("deep/card.md").read_text().startswith("---\n")
     for licence in ((), ("--license", "nonsense")):
-        code, out, err = ecsuite("push", run, "hf:someone/run", *licence)
-        assert (code, out, err.count("\n")) == (2, "", 1) and "cc-by-" in err
+        assert "cc-by-" in refused("push", run, "hf:someone/run", *licence)
     assert hub.asked == []
 
 
@@ -106,19 +103,17 @@ def test_croissant_is_valid_and_its_records_can_be_read(pushed):
     assert listed == {*pushed} - {"croissant.json", "README.md", ".gitattributes"}
 
 
-def test_a_corpus_in_a_file_and_that_of_a_grammar(ecsuite, hub, small_files):
+def test_a_corpus_in_a_file_and_that_of_a_grammar(ecsuite, succeeded, hub, small_files):
     Path("mine.csv").write_text("message,colour\n1 2,red\n2 1,blue\n1 1,red\n")
     Path("about.yaml").write_text("description: Two colours.\npersonal_information: All agreed.\n")
-    code, _, err = ecsuite("push", "mine.csv", "hf:lab/mine", "--license", "mit", "--about", "about.yaml")
-    assert code == 0, err
+    succeeded("push", "mine.csv", "hf:lab/mine", "--license", "mit", "--about", "about.yaml")
     files = hub.files("lab/mine")
     assert (
         b"Two colours. Made with" in files["README.md"]
         and b"- **Personal information**: All agreed." in files["README.md"]
     )
     assert json.loads(files["croissant.json"])["rai:personalSensitiveInformation"] == ["All agreed."]
-    code, out, _ = ecsuite("pull", "hf:lab/mine")
-    assert code == 0 and "Next: ecsuite score mine/mine.csv" in out
+    assert "Next: ecsuite score mine/mine.csv" in succeeded("pull", "hf:lab/mine")
     assert (
         ecsuite("push", "perm", "hf:lab/perm", "--license", "https://example.org/terms", "--private")[0] == 0
     )
@@ -155,15 +150,13 @@ def test_a_sweep_has_means_and_its_failed_seeds(ecsuite, hub, tmp_path):
     assert ecsuite("compare", "table", folder)[0] == 0
 
 
-def test_without_the_library_a_line_says_what_to_install(ecsuite, run, monkeypatch):
+def test_without_the_library_a_line_says_what_to_install(refused, run, monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     for command in (("push", run, "hf:someone/run", *LICENCE), ("pull", "hf:someone/run", "got")):
-        code, out, err = ecsuite(*command)
-        assert (code, out, err.count("\n")) == (2, "", 1) and "pip install -e '.[hub]'" in err
+        assert "pip install -e '.[hub]'" in refused(*command)
 
 
-def test_files_of_others_are_not_overwritten(ecsuite, hub, run):
+def test_files_of_others_are_not_overwritten(refused, hub, run):
     hub.add("someone/run", {"data.csv": b"1"})
-    code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE)
-    assert (code, out, err.count("\n")) == (2, "", 1) and "data.csv: choose another name" in err
+    assert "data.csv: choose another name" in refused("push", run, "hf:someone/run", *LICENCE)
     assert hub.files("someone/run") == {"data.csv": b"1"}

@@ -158,15 +158,17 @@ def test_a_killed_and_a_hanging_job_are_tried_once_more(on, tmp_path):
     assert sorted(note.partition(":")[2] for note in told)[-1].endswith("tried once more")
 
 
-def test_without_a_cluster_a_line_says_what_to_type(tmp_path, ecsuite, monkeypatch):
+def test_without_a_cluster_a_line_says_what_to_type(tmp_path, refused, monkeypatch):
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     (tmp_path / "study.yaml").write_text(STUDY)
     for options, said in (
         ("", "no cluster of Ray runs here; name one"),
         (",address=127.0.0.1:9", "no cluster of Ray answers"),
     ):
-        code, _, err = ecsuite("sweep", "study.yaml", "--on", f"ray{options}", "--out", "there")
-        assert code == 2 and said in err and not Path("there").exists()
+        assert (
+            said in refused("sweep", "study.yaml", "--on", f"ray{options}", "--out", "there")
+            and not Path("there").exists()
+        )
 
 
 def test_without_ray_the_extra_is_named(tmp_path, monkeypatch):
