@@ -14,55 +14,68 @@ PYTHON = [sys.executable, "-c", "from ecsuite.cli import main; main()"]
 
 
 @pytest.mark.slow
-def test_train_then_score(ecsuite, succeeded, tmp_path):
-    code, out, _ = ecsuite("train-game", "disc_tiny", *QUICK)
-    assert code == 0
-    lines = out.splitlines()
+def test_train_then_score(ecsuite, succeeded, as_json):
+    lines = succeeded("train-game", "disc_tiny", *QUICK).splitlines()
     assert lines[0] == "all epochs done, step 2 of 2"
     assert lines[-1] == "Corpus in runs/disc_tiny; next: ecsuite score runs/disc_tiny"
     assert [line.split()[0] for line in lines[1:-1]] == ["loss", "accuracy", "length"]
     for corpus in ("runs/disc_tiny/corpus.jsonl", "runs/disc_tiny"):
         out = succeeded("score", corpus, "--metrics", "cbm,elcc")
         assert "cbm" in out and "Unique Lines" in out
-    out = succeeded("score", corpus, "--metrics", "cbm", "--json", "--out", "deep/scores.json")
-    scores = json.loads(out)
+    scores = as_json("score", corpus, "--metrics", "cbm", "--out", "deep/scores.json")
     assert scores == json.loads(Path("deep/scores.json").read_text())
     assert [score["name"] for score in scores["scores"]] == ["cbm"]
     assert {"value", "ci95", "reason", "details", "signature"} <= set(scores["scores"][0])
-    assert succeeded("train-game", "disc_tiny", *QUICK).startswith(
-        "already finished: all epochs done, step 2 of 2\n"
-    )
+    out = succeeded("train-game", "disc_tiny", *QUICK)
+    assert out.startswith("already finished: all epochs done, step 2 of 2\n")
     code, out, err = ecsuite("train-game", "disc_tiny", *QUICK, "--seed", "2")
-    assert (code, out) == (2, "")
-    assert err == (
-        "runs/disc_tiny holds another run (training.seed is 1 in the folder, 2 requested): "
-        "choose another folder with --out\n"
-    )
+    told = "runs/disc_tiny holds another run (training.seed is 1 in the folder, 2 requested): "
+    assert (code, out, err) == (2, "", f"{told}choose another folder with --out\n")
     out = succeeded("train-game", "disc_tiny", *QUICK, "--seed", "2", "--out", "second", "--json")
     result = json.loads(out)
     assert (result["folder"], result["stopped"], result["step"]) == ("second", "epochs", 2)
     assert result["was_done"] is False and set(result["measures"]) == {"loss", "accuracy", "length"}
 
 
-def test_a_score_comes_with_pictures(ecsuite, printed, succeeded, tmp_path):
-    assert ecsuite("train-game", "disc_tiny", *QUICK)[0] == 0
-    names = [
-        f"{name}.{suffix}" for name in ("translation", "heatmap", "accuracy") for suffix in ("svg", "png")
-    ]
-    out = printed("score", "runs/disc_tiny/corpus.jsonl", "--metrics", "cbm", "--plot", "deep/pictures")
+def test_damaged_state_exits_with_3(ecsuite, succeeded):
+    succeeded("train-game", "disc_tiny", *QUICK)
+    for file in Path("runs/disc_tiny").glob("checkpoint-*"):
+        file.write_bytes(b"")
+    code, out, err = ecsuite("train-game", "disc_tiny", *QUICK, "--resume")
+    assert (code, out) == (3, "") and "checkpoint-000000002.safetensors is damaged: " in err
+    told = "runs/disc_tiny: none of its 1 checkpoints can be read; nothing was changed"
+    assert err.splitlines()[-1] == told
+
+
+def test_a_loss_that_is_not_finite_exits_with_1(ecsuite):
+    command = ["train-game", "disc_tiny", *QUICK, "--set", "optimizer.lr=1e30"]
+    code, out, err = ecsuite(*command, "--json")
+    told = json.loads(out)
+    assert (code, told["stopped"], told["measures"]) == (1, "diverged", {})
+    assert err.startswith(f"step {told['step']}: ") and "try a smaller optimizer.lr" in err
+    code, out, err = ecsuite(*command)
+    assert (code, out) == (2, "") and err.startswith("runs/disc_tiny holds this run, which diverged at step ")
+    code, out, err = ecsuite("train-game", "disc_tiny", *QUICK, "--set", "optimizer.lr=1e-3")
+    assert code == 0 and out.startswith("all epochs done, step 2 of 2\n")
+    assert err.startswith(f"runs/disc_tiny: the run that diverged at step {told['step']} is replaced\n")
+
+
+def test_a_score_comes_with_pictures(ecsuite, printed, succeeded, small_files):
+    names = [f"{name}.{end}" for name in ("translation", "heatmap", "accuracy") for end in ("svg", "png")]
+    out = printed("score", "finished/corpus.jsonl", "--metrics", "cbm", "--plot", "deep/pictures")
     drawn = [f"deep/pictures/{name}" for name in names]
     assert out.splitlines()[-1] == f"Pictures: {', '.join(drawn)}"
     assert all(Path(file).stat().st_size for file in drawn)
-    code, out, err = ecsuite("score", "runs/disc_tiny", "--metrics", "cbm", "--plot", "here", "--json")
+    code, out, err = ecsuite("score", "finished", "--metrics", "cbm", "--plot", "here", "--json")
     assert code == 0 and [score["name"] for score in json.loads(out)["scores"]] == ["cbm"]
     assert err == f"Pictures: {', '.join(f'here/{name}' for name in names)}\n"
-    (tmp_path / "plain.jsonl").write_text("[1, 2]\n[3]\n[1]\n")
+    Path("plain.jsonl").write_text("[1, 2]\n[3]\n[1]\n")
     out = printed("score", "plain.jsonl", "--metrics", "cbm", "--plot", "here")
     assert out.splitlines()[-1] == "nothing to draw: the corpus has no concepts and is not in a run folder"
-    out = printed("score", "runs/disc_tiny", "--metrics", "cbm,topsim", "--plot", "one.svg")
-    assert "<dc:title>disc_tiny: scores of the language" in Path("one.svg").read_text()
-    out = succeeded("score", "runs/disc_tiny", "plain.jsonl", "--metrics", "has", "--plot", "two.svg")
-    assert "<dc:title>disc_tiny and plain" in Path("two.svg").read_text()
+    succeeded("score", "finished", "--metrics", "cbm,topsim", "--plot", "one.svg")
+    assert "<dc:title>finished: scores of the language" in Path("one.svg").read_text()
+    succeeded("score", "finished", "plain.jsonl", "--metrics", "has", "--plot", "two.svg")
+    assert "<dc:title>finished and plain" in Path("two.svg").read_text()
 
 
 def test_rounds_are_shown(printed):
@@ -76,25 +89,14 @@ def test_rounds_are_shown(printed):
     assert Path("shape_qt.png").stat().st_size
 
 
-def test_feature_files_are_made_up_and_trained_on(ecsuite, succeeded):
-    code, out, err = ecsuite(
-        "data", "features", "deep/birds.npz", "--num-classes", "12", "--images-per-class", "20"
-    )
-    assert (code, out, err) == (0, "240 rows of 12 classes, 64 features each, in deep/birds.npz\n", "")
-    sizes = [
-        "sender.hidden_size=8",
-        "receiver.hidden_size=8",
-        "training.num_examples=64",
-        "evaluation.num_valid=32",
-    ]
-    sizes += ["evaluation.corpus_size=20"]
-    settings = [argument for size in sizes for argument in ("--set", size)]
-    assert (
-        succeeded(
-            "train-game", "mu_cub", "--features", "deep/birds.npz", "--epochs", "1", *settings
-        ).splitlines()[0]
-        == "all epochs done, step 2 of 2"
-    )
+def test_feature_files_are_made_up_and_trained_on(printed, succeeded):
+    sizes = ("--num-classes", "12", "--images-per-class", "20")
+    out = printed("data", "features", "deep/birds.npz", *sizes)
+    assert out == "240 rows of 12 classes, 64 features each, in deep/birds.npz\n"
+    sizes = "sender.hidden_size=8 receiver.hidden_size=8 training.num_examples=64 evaluation.num_valid=32"
+    settings = [f"--set={size}" for size in (*sizes.split(), "evaluation.corpus_size=20")]
+    out = succeeded("train-game", "mu_cub", "--features", "deep/birds.npz", "--epochs", "1", *settings)
+    assert out.splitlines()[0] == "all epochs done, step 2 of 2"
 
 
 @pytest.mark.slow

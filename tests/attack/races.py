@@ -14,18 +14,20 @@ import sys
 import tempfile
 from pathlib import Path
 
-from crashes import TRAIN, contents, ecsuite
-from trivial_jobs import LOG, double
+from crashes import TRAIN, begin, contents, ecsuite, end
 
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job
 
+sys.path.append(str(Path(__file__).parents[1]))
+from counting_jobs import LOG, square
+
 
 def compute(barrier, folder, results):
     barrier.wait()
-    job = Job(double, number=2)
+    job = Job(square, number=2)
     try:
-        found = Runner(folder=folder, num_workers=1).run([job])[job].value
+        found = Runner(folder=folder, num_workers=1).run([job])[job].value["square"]
     except BaseException as error:
         found = repr(error)
     results.put(found)
@@ -95,17 +97,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--starts", type=int, default=100)
     parser.add_argument("--trainings", type=int, default=2)
-    options = parser.parse_args()
-    sys.stdout.reconfigure(line_buffering=True)
-    import torch._dynamo
-
-    import ecsuite.games.training.train  # noqa: F401
-
-    torch.set_num_threads(1)
-    figures = [race_jobs(options.starts), race_trainings(options.trainings)]
-    for each in figures:
-        print(json.dumps(each))
-    sys.exit(any(each["starts"] != each["survived"] for each in figures))
+    options = begin(parser)
+    end((race_jobs(options.starts), race_trainings(options.trainings)), "survived", "starts")
 
 
 if __name__ == "__main__":

@@ -7,16 +7,27 @@ nobody disturbed.
 """
 
 import argparse
-import json
 import os
 import random
 import signal
-import sys
 import tempfile
 import time
+from itertools import chain
 from pathlib import Path
 
-from crashes import COMMANDS, contents, ecsuite, ended, fresh, other_bytes, preload, prepare, start
+from crashes import (
+    COMMANDS,
+    begin,
+    contents,
+    ecsuite,
+    end,
+    ended,
+    fresh,
+    other_bytes,
+    preload,
+    prepare,
+    start,
+)
 
 SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "stop": signal.SIGSTOP}
 CODES = {"kill": (-signal.SIGKILL,), "term": (75, -signal.SIGTERM), "stop": (0,)}
@@ -80,19 +91,9 @@ def main():
     parser.add_argument("--signals", nargs="+", default=list(SIGNALS), choices=SIGNALS)
     parser.add_argument("--times", type=int, default=10, help="for each command and signal")
     parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    sys.stdout.reconfigure(line_buffering=True)
-    import torch._dynamo
-
-    import ecsuite.games.training.train  # noqa: F401
-
-    torch.set_num_threads(1)
-    is_survived = True
-    for name in options.commands:
-        for figures in attack(name, options.signals, options.times, options.seed):
-            print(json.dumps(figures), flush=True)
-            is_survived &= figures["sent"] == figures["survived"]
-    sys.exit(not is_survived)
+    options = begin(parser)
+    found = (attack(name, options.signals, options.times, options.seed) for name in options.commands)
+    end(chain.from_iterable(found), "survived")
 
 
 if __name__ == "__main__":

@@ -21,19 +21,7 @@ from attack.events import Events
 SETTINGS = ("num_examples=64", "batch_size=32", "num_epochs=2", "seed=4")
 TRAIN = ["train-game", "disc_tiny", "--device", "cpu", *(f"--set=training.{each}" for each in SETTINGS)]
 SCORE = ["--metrics", "topsim"]
-ICY = [
-    "icy",
-    "--model",
-    "fc1l",
-    "--grammar",
-    "perm",
-    "--num-attributes",
-    "2",
-    "--num-values",
-    "2",
-    "--seeds",
-    "1",
-]
+ICY = "icy --model fc1l --grammar perm --num-attributes 2 --num-values 2 --seeds 1".split()
 
 
 def contents(run):
