@@ -120,11 +120,19 @@ class Player:
     def is_attention(self):
         return "reading" in self.page.locator("label[for=typed]").inner_text()
 
-    def answer(self, typed):
+    def answer(self, typed, trouble="", mend=None):
+        """Type an answer; meanwhile the connection is lost, or the page is loaded again, or `mend` is called."""
+        self.page.context.set_offline(trouble == "offline")
         self.page.locator("#typed").evaluate("element => element.setAttribute('data-old', '')")
         self.page.keyboard.type(typed)
         self.page.keyboard.press("Enter")
+        if trouble == "offline" or mend:
+            self.page.get_by_text("Nothing is lost: trying again").wait_for()
+            (mend or (lambda: None))()
+            self.page.context.set_offline(False)
         self.page.locator("#typed[data-old]").wait_for(state="detached")
+        if trouble == "reload":
+            self.page.reload()
         self.page.locator("h1").wait_for(state="attached")
 
     def choose(self, number):
@@ -142,7 +150,7 @@ class Player:
         """The codes in the training panel by the names of their objects; names must be on."""
         cards = self.page.locator(".cards li").all()
         return {
-            card.locator("img").get_attribute("alt"): card.locator(".code").inner_text() for card in cards
+            each.locator("img").get_attribute("alt"): each.locator(".code").inner_text() for each in cards
         }
 
     def play(self, until=None):

@@ -37,10 +37,8 @@ atexit.register(shutil.rmtree, os.path.dirname(os.environ["ECSUITE_DATA"]), True
 pytest_plugins = ["device_option"]
 
 ALL_DRAWS = {}
-"""Numbers of draws for nulls and intervals that users get."""
 
 LONGEST_NAME = 100
-"""Characters of a test's name with its parameters."""
 LONGEST_VALUE = 16
 """Characters of a text in it; a command line may have twice as many."""
 

@@ -23,10 +23,9 @@ ROOT = Path(__file__).parents[1]
 MADE = (ROOT / "docs" / "claims", ROOT / "docs" / "reference")
 """Folders of pages that a build of the documentation writes."""
 PAGES = [
-    ROOT / "README.md",
-    ROOT / "examples" / "README.md",
+    ROOT / "README.md", ROOT / "examples" / "README.md",
     *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent not in MADE),
-]
+]  # fmt: skip
 RUN = ("sh", "python")
 SHOWN = ("text", "yaml", "json", "csv", "bibtex", "latex", "diff", "{toctree}")
 INDENTED = "indented"

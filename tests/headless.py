@@ -68,8 +68,7 @@ class Page:
 
     def resize(self, width, height=900):
         self.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
-            mobile=width < 500,
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500,
         )  # fmt: skip
         self.ask("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 

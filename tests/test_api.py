@@ -1,5 +1,3 @@
-"""The Python interface: train, open, ask, score."""
-
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

@@ -14,14 +14,12 @@ from ecsuite.corpus import Corpus
 from ecsuite.formats import write_corpus
 
 LIGHT = [
-    "list", "list games", "list metrics", "list grammars", "list baselines",
-    "score c.jsonl", "score c.jsonl --json --metrics cbm,topsim", "show run",
-    "convert c.jsonl c.csv --to csv", "compare c.jsonl run", "cite cbm",
-    "score run --metrics conflict_count", "score nowhere",
-    "train-game nowhere", "config nowhere", "show nowhere", "compare table nowhere", "compare nowhere run",
-    "convert nowhere d.csv --to csv", "grammar nowhere", "translate nowhere",
+    "list", "list games", "list metrics", "list grammars", "list baselines", "score c.jsonl",
+    "score c.jsonl --json --metrics cbm,topsim", "show run", "convert c.jsonl c.csv --to csv", "compare c.jsonl run",
+    "cite cbm", "score run --metrics conflict_count", "score nowhere", "train-game nowhere", "config nowhere",
+    "show nowhere", "compare table nowhere", "compare nowhere run", "convert nowhere d.csv --to csv",
+    "grammar nowhere", "translate nowhere",
 ]  # fmt: skip
-"""Commands that train nothing, and mistakes."""
 
 
 @pytest.mark.slow

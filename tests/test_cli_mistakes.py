@@ -152,7 +152,6 @@ TYPICAL = {
     "train-game picture.png": "expected a file that ends in .yaml, a table such as objects.csv or a folder of images; ",
     "score a_file --metrics topsin,": "did you mean 'topsim'?",
 }  # fmt: skip
-"""By command, what its message says to type instead."""
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,3 @@
-"""A user's way from a game to a corpus to scores on the command line, and how runs end."""
-
 import json
 import signal
 import subprocess

@@ -1,5 +1,3 @@
-"""Corpora as numpy's rows; files of killed processes."""
-
 import os
 import subprocess
 import sys

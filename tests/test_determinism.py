@@ -19,7 +19,6 @@ COMMAND = [
     "train-game", "disc_tiny", "--device", "cpu", "--quiet",
     *(word for text in SETS for word in ("--set", text)),
 ]  # fmt: skip
-"""16 steps with four evaluations each."""
 
 
 def contents(folder):

@@ -1,5 +1,3 @@
-"""Files of somebody else that name code: none of them is imported, whoever reads them."""
-
 import json
 import shutil
 from pathlib import Path
@@ -15,7 +13,6 @@ from ecsuite.parts.own_code import UntrustedError
 
 EVIL = "./evil.py:Evil"
 FINISHED = Path(__file__).parent / "fixtures" / "small" / "finished"
-"""A run that was trained and scored."""
 QUICK = [
     part
     for setting in ("training.num_examples=64", "training.batch_size=32", "training.num_epochs=1")

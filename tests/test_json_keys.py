@@ -51,10 +51,9 @@ def require_listed(name, value):
 SHARED = "compare|correlate|xtreme --baselines|xtreme evaluate|baseline|translate|cbm"
 ICY = ("icy, exact", "icy, budget", "icy, end-to-end", "icy, metrics")
 COMMANDS = {name: (FAST | SLOW)[name] for name in [*SHARED.split("|"), *ICY]} | {
-    "grammar": f"grammar perm {SIZES}",
-    "grammar, examples": "grammar --examples",
+    "grammar": f"grammar perm {SIZES}", "grammar, examples": "grammar --examples",
     "icy, paper": SLOW["icy, exact"].replace("exact", "paper"),
-}
+}  # fmt: skip
 """By the name in the listing, a command that needs nothing but the small files."""
 
 

@@ -1,5 +1,3 @@
-"""Names, comments, messages and pages are in plain terms of the field and of Python."""
-
 import io
 import re
 import tokenize
@@ -9,13 +7,11 @@ import ecsuite
 
 ROOT = Path(ecsuite.__file__).parent
 SOURCES = [
-    file
-    for file in sorted(ROOT.rglob("*.py"))
-    if file.relative_to(ROOT).parts[0] not in ("tests", "benchmarks", "build", "dist", "runs")
-    and not file.relative_to(ROOT).parts[0].startswith(".")
-]
+    file for file in sorted(ROOT.rglob("*.py")) if file.relative_to(ROOT).parts[0] not in (
+        "tests", "benchmarks", "build", "dist", "runs",
+    ) and not file.relative_to(ROOT).parts[0].startswith(".")
+]  # fmt: skip
 MADE = (ROOT / "docs" / "claims", ROOT / "docs" / "reference")
-"""Pages that the build makes, with titles of works."""
 DOCUMENTS = [
     *(ROOT / "README.md", ROOT / "CONTRIBUTING.md"),
     *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent not in MADE),

@@ -1,5 +1,3 @@
-"""Nothing is asked of the network but by commands that are for it."""
-
 import errno
 import socket
 from pathlib import Path

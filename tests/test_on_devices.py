@@ -167,9 +167,8 @@ def test_what_keeps_steps_from_being_graphs_is_said(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [["channel.kind=gumbel"], ["channel.kind=reinforce", "sender.kind=transformer", "receiver.kind=cnn"]],
-)
+    "changes", [["channel.kind=gumbel"], ["channel.kind=reinforce", "sender.kind=transformer", "receiver.kind=cnn"]],
+)  # fmt: skip
 def test_deterministic_kernels_are_enough_for_a_game(tmp_path, monkeypatch, changes):
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # also where CUDA was used before
     play("disc_tiny", "training.deterministic=true", *changes, folder=tmp_path)
@@ -240,11 +239,11 @@ def test_as_many_agents_learn_side_by_side_as_fit_in_memory_and_results_are_the_
     assert number == [1] * 5
     for found in (in_groups, one_by_one):
         assert found == all_at_once  # without their weights
-        assert all(
-            torch.equal(weight, all_at_once[index].weights[name])
-            for index, outcome in found.items()
-            for name, weight in outcome.weights.items()
-        )
+        for index, outcome in found.items():
+            assert all(
+                torch.equal(outcome.weights[name], all_at_once[index].weights[name])
+                for name in outcome.weights
+            )
 
 
 @pytest.mark.parametrize("channel", ["soft", "gumbel", "reinforce"])
@@ -309,9 +308,8 @@ def finetune_steps(number):
     )
     backbone.set_embedding(initial_embedding(9, 8, draws))
     head, rows = (
-        LabelHead(8, 2, draws),
-        TokenRows(ids=[[1, 2, 3]] * number, targets=[[IGNORED, 0, 1]] * number, padding=0),
-    )
+        LabelHead(8, 2, draws), TokenRows(ids=[[1, 2, 3]] * number, targets=[[IGNORED, 0, 1]] * number, padding=0),
+    )  # fmt: skip
     parameters = [*backbone.to("cuda").parameters(), *head.to("cuda").parameters()]
     rules = XtremeTuning(lr=1e-3, epochs=1, batch=1, context=16)
     finetune(backbone, head, rows, rules, parameters, trains_backbone=True, generator=draws)

@@ -21,11 +21,10 @@ ROOT = Path(ecsuite.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 NOT_SHIPPED = ("tests", "benchmarks", "docs", "examples", "build", "dist", "runs")
 SOURCES = [
-    file
-    for file in sorted(ROOT.rglob("*.py"))
-    if file.relative_to(ROOT).parts[0] not in (*NOT_SHIPPED, "setup.py")
-    and not any(part.startswith(".") for part in file.relative_to(ROOT).parts)
-]
+    file for file in sorted(ROOT.rglob("*.py")) if file.relative_to(ROOT).parts[0] not in (
+        *NOT_SHIPPED, "setup.py",
+    ) and not any(part.startswith(".") for part in file.relative_to(ROOT).parts)
+]  # fmt: skip
 
 
 def statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -183,7 +182,6 @@ def test_files_import_only_from_floors_below():
 
 
 MODULE_NAME = re.compile(r"ecsuite(\.\w+)+(:\w+)?")
-"""How a text names a module, or a class in it."""
 NAMED_FROM_BELOW = {
     "eval.metrics": ("eval.run_metrics", "eval.xferbench"),
     "games.config": tuple(part for part in FLOOR_OF if part.startswith("games.")),
@@ -257,7 +255,6 @@ def test_constraints_pin_every_dependency():
 CODE = re.compile(
     r"(?:import \w|from [\w.]+ import |class \w+.*:|def \w+\(|[\w.]+ = [\w.]+\(|[\w.]+\([^)]*\)\s*$)"
 )
-"""How a line of an example in Python begins, and no line of prose."""
 
 
 def broken_examples(doc: str, indent: int = 0) -> list[str]:
@@ -291,7 +288,6 @@ def test_examples_in_docstrings_are_indented_and_parse():
 INSTALLERS = re.compile(
     r"(?:\buvx|\bpipx (?:run|install)|\buv (?:add|tool (?:run|install))|\bpip install)((?: [^ `]+){1,9})"
 )
-"""What installs a package, or runs it, and the words after it."""
 WITH_VALUES = ("-c", "-r", "--constraint", "--requirement", "--python", "--target", "--with", "--index-url")
 
 
@@ -323,7 +319,7 @@ def test_nothing_installs_this_package_by_a_name_that_is_not_published():
         if Path(folder) == ROOT:
             folders[:] = [each for each in folders if each not in ("build", "dist", "runs")]
         for file in (Path(folder) / name for name in files):
-            if file.suffix in kinds and file not in (ROOT / "CHANGELOG.md", Path(__file__)):
+            if file.suffix in kinds and file.name not in ("CHANGELOG.md", Path(__file__).name):
                 text = file.read_bytes().decode(errors="replace")
                 ours = [each for each in named_packages(text) if re.match(r"ecsuite(?![\w./-])", each)]
                 if ours:

@@ -37,7 +37,6 @@ FAST = {
     "xtreme --baselines": "xtreme --baselines --tasks udpos --data inputs/tasks --quiet",
     "xtreme evaluate": "xtreme evaluate --predictions inputs/predictions --labels inputs/labels --languages available",
 }
-"""By name, a command that takes little time on the small files."""
 SLOW = {
     "check": "check gumbel --kind channel", "icy, exact": f"{ICY} exact",
     "icy, budget": f"{ICY} budget --max-steps 50",
@@ -47,7 +46,6 @@ SLOW = {
     "translate": f"translate perm --pairs inputs/pairs.tsv {NANO_CPU}",
     "cbm": "cbm cbm_study.yaml --workers 1 --device cpu --quiet " + " ".join(f"--set {each}" for each in CBM.split()),
 }  # fmt: skip
-"""The same of what computes more."""
 
 
 @pytest.fixture(autouse=True)

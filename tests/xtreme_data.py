@@ -205,8 +205,7 @@ def write_data(tmp_path):
 
 TRANSLATIONS = {
     "translate-train": {
-        "xnli": "XNLI/translate-train/en-{}-translated.tsv",
-        "pawsx": "PAWSX/translate-train/en-{}-translated.tsv",
+        "xnli": "XNLI/translate-train/en-{}-translated.tsv", "pawsx": "PAWSX/translate-train/en-{}-translated.tsv",
         "xquad": "SQuAD/translate-train/squad.translate.train.en-{}.json",
         "tydiqa": "TyDiQA-GoldP/translate-train/tydiqa.translate.train.en-{}.json",
     },
@@ -221,7 +220,7 @@ TRANSLATIONS = {
         "xnli": "XNLI/translate-pseudo-test/xnli.translate.pseudo-test.en-{}.tsv",
         "xquad": "XQuAD/translate-pseudo-test/xquad.translate.pseudo-test.en-{}.json",
     },
-}
+}  # fmt: skip
 """Names of the benchmark's machine translations below `xtreme_translations`."""
 
 

@@ -39,9 +39,8 @@ def test_every_event(command, fault):
 
 
 @pytest.mark.parametrize(
-    ("command", "flips"),
-    [("score", 4), *((name, 300) for name in ALL if name not in ("society", "kickback"))],
-)
+    ("command", "flips"), [("score", 4), *((name, 300) for name in ALL if name not in ("society", "kickback"))],
+)  # fmt: skip
 def test_flipped_bits(command, flips):
     (found,) = figures("flips.py", command, "--flips", flips)
     assert found["same"] + found["refused"] + found["noted"] == found["readings"] >= flips

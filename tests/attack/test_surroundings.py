@@ -95,7 +95,6 @@ SURROUNDINGS = {
     "no_folder_for_temporary_files": {"TMPDIR": "/no/such/folder"},
     "umask_077": {}, "closed_streams": {}, "nobody_reads": {},
 }  # fmt: skip
-"""By name, environment variables; None: not set."""
 SHELL = {"umask_077": 'umask 077; "$@"', "closed_streams": '"$@" <&- >&- 2>&-', "nobody_reads": '"$@" | true'}
 
 

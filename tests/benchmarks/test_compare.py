@@ -1,5 +1,3 @@
-"""The guard against slower rows, as it is called from the command line."""
-
 import json
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""Scripts of benchmarks run to their end."""
-
 from importlib import util
 from pathlib import Path
 

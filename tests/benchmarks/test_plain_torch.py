@@ -1,5 +1,3 @@
-"""The games of `benchmarks/peers/plain_torch.py` compute what ours compute."""
-
 import dataclasses
 import importlib.util
 import itertools
@@ -22,7 +20,6 @@ PARTS = {
     "listener.perception.": "receiver.see.", "listener.projection.": "receiver.project.",
     "listener.task.": "receiver.",
 }  # fmt: skip
-"""Beginnings of the names of weights, ours and the peer's."""
 
 
 @pytest.fixture(scope="module")

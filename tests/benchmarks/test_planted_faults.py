@@ -1,5 +1,3 @@
-"""The script that plants faults: each kind of change, at its place in the line."""
-
 import planted_faults
 
 

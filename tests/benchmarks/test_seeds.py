@@ -28,7 +28,6 @@ SHIPPED = {
     "train-game": shipped_configs, "config": shipped_configs, "icy": shipped_studies, "cbm": shipped_studies,
     "xferbench": shipped_studies, "sweep": shipped_studies, "reproduce": shipped_claims,
 }  # fmt: skip
-"""Shipped files that the first argument of a command names."""
 
 
 def test_the_page_is_current():

@@ -1,5 +1,3 @@
-"""Counts of functions, files, calls and lines, on a package whose functions are known."""
-
 import json
 import subprocess
 import sys

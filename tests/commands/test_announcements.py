@@ -8,16 +8,14 @@ import pytest
 
 NANO = "--cache kept --device cpu"
 STUDIES = {
-    "icy": f"icy --model fc1l --grammar perm --seeds 1 {NANO}",
-    "cbm": f"cbm cbm_study.yaml {NANO}",
+    "icy": f"icy --model fc1l --grammar perm --seeds 1 {NANO}", "cbm": f"cbm cbm_study.yaml {NANO}",
     "translate": f"translate perm --pairs inputs/pairs.tsv --preset nano {NANO}",
     "xtreme": f"xtreme perm --tasks udpos --data inputs/tasks --languages de --preset nano {NANO}",
     "score": f"score perm --metrics xferbench,preset=nano {NANO}",
     "reference": f"score reference no_pretrain,preset=nano {NANO}",
     "collection": f"score {' '.join(f'perm{number}' for number in range(7))} --metrics topsim --cache kept",
     "sweep": "sweep study.yaml --out kept --device cpu",
-}
-"""Commands whose jobs can be computed elsewhere."""
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +65,6 @@ MISSING = {
     "optuna": ["sweep search.yaml"],
     "starlette": ["people try concat --no-browser", "people play finished --no-browser"],
 }  # fmt: skip
-"""By a library that is missing, commands that need it."""
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
-"""`ecsuite cbm` as users type it: tables, files, what is kept, a line for each mistake."""
-
 import json
 import os
 import shutil
@@ -71,8 +69,7 @@ def test_a_study_is_trained_printed_written_and_drawn(ecsuite, printed):
 
 MISTAKES = {
     "cbm paper/cbm_tabel1": "unknown study 'cbm_tabel1'; did you mean 'cbm_table1'?",
-    "cbm paper/icy_table3": "unknown study 'icy_table3'",
-    "icy paper/cbm_table1": "unknown study 'cbm_table1'",
+    "cbm paper/icy_table3": "unknown study 'icy_table3'", "icy paper/cbm_table1": "unknown study 'cbm_table1'",
     "cbm small.yaml --row thing_qq": "unknown row 'thing_qq'; did you mean 'thing_qt'?",
     "cbm small.yaml --seeds x": "--seeds x: expected a number (10), a range (123-132) or a list",
     "cbm small.yaml --set channel.colour=1": "small.yaml: rows[0]: --set: unknown key 'channel.colour'",

@@ -1,5 +1,3 @@
-"""`ecsuite cite`: BibTeX of what was used; and CITATION.cff."""
-
 import json
 import re
 

@@ -1,5 +1,3 @@
-"""What a shell is told to complete, through the protocol by which it asks."""
-
 import pytest
 
 LINES = {

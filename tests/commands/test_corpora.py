@@ -1,5 +1,3 @@
-"""`ecsuite grammar`, `convert` and `score` of corpora that are written here."""
-
 import json
 from pathlib import Path
 
@@ -59,9 +57,8 @@ def test_elcc_of_several_speakers_is_a_file_each(succeeded):
 def test_an_unknown_conclusion_has_its_reason(succeeded):
     meanings = np.array([[a, b] for a in range(2) for b in range(2)] * 2)  # too few for an interval
     write_corpus(
-        Corpus(meanings + np.array([1, 5]), meanings=meanings, columns={"speaker": np.repeat([0, 1], 4)}),
-        "few",
-    )
+        Corpus(meanings + np.array([1, 5]), meanings=meanings, columns={"speaker": np.repeat([0, 1], 4)}), "few",
+    )  # fmt: skip
     out = succeeded("score", "few", "--metrics", "topsim", "--by", "speaker")
     assert "unknown (no interval): topsim." in out
 

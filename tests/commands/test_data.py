@@ -1,5 +1,3 @@
-"""`ecsuite data` as users type it."""
-
 import json
 import signal
 import sys

@@ -11,8 +11,7 @@ from ecsuite.parts import own_code
 OWN = "./own.py:own"
 TRAIN = ("train-game", "disc_tiny", "--set", "training.num_examples=64", "--set", "training.batch_size=32")
 COMMANDS = {
-    "world": (*TRAIN, "--world", OWN),
-    "task": (*TRAIN, "--task", OWN),
+    "world": (*TRAIN, "--world", OWN), "task": (*TRAIN, "--task", OWN),
     "channel": (*TRAIN, "--channel", OWN),
     "sender": (*TRAIN, "--sender", OWN),
     "receiver": (*TRAIN, "--receiver", OWN),
@@ -23,8 +22,7 @@ COMMANDS = {
     "metric": ("score", "corpus.jsonl", "--metrics", OWN),
     "grammar": ("grammar", OWN, "--num-attributes", "2", "--num-values", "3"),
     "model of icy": ("icy", "--model", OWN, "--num-attributes", "2", "--num-values", "3", "--seeds", "1"),
-}
-"""A command that uses a part of each kind."""
+}  # fmt: skip
 CLASSES = {kind: kind for kind in COMMANDS} | {"model of icy": "sender"}
 FUNCTIONS = ("metric", "grammar")
 WRONG_SHAPES = {
@@ -41,7 +39,6 @@ WRONG_SHAPES = {
     "grammar": ("return messages", "return messages[1:]"),
     "model of icy": ("self.scores(state)", "self.scores(state)[:, 1:]"),
 }
-"""What is replaced in the file that `ecsuite new` writes."""
 
 
 @pytest.fixture(autouse=True)

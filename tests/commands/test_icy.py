@@ -10,7 +10,6 @@ from ecsuite.eval.icy import acquisition
 SMALL = ["--num-attributes", "2", "--num-values", "3", "--word-length", "2"]
 QUICK = [*SMALL, "--hidden-size", "16", "--target", "0.5", "--workers", "1"]
 ROW = ["icy", "--model", "fc1l", *QUICK, "--grammar", "perm", "--seeds"]
-"""Of a fraction of a second a seed."""
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,3 @@
-"""`ecsuite new` and `ecsuite check`, and parts of one's own in `train-game` and `score`."""
-
 import json
 import subprocess
 import sys

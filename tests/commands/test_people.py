@@ -1,5 +1,3 @@
-"""`ecsuite people`: what it refuses in one line, and evaluating a study."""
-
 import socket
 import sqlite3
 from contextlib import closing

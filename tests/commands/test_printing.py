@@ -99,7 +99,6 @@ def test_the_last_evaluation_of_training_is_repeated(as_json):
 
 SHARED = ("--workers", "--cache", "--seeds", "--seed", "--device", "--json")
 FILES = {"evaluate", "methods", "report", "people export", "people play", "people serve", "people simulate"}
-"""Commands whose --out is neither JSON nor a folder in runs/."""
 
 
 def test_options_that_commands_share_have_one_help():

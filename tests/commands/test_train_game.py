@@ -1,5 +1,3 @@
-"""`ecsuite train-game`: what it prints while it trains, and what it is told."""
-
 import signal
 
 import pytest

@@ -1,5 +1,3 @@
-"""`ecsuite xtreme` as users type it: output, messages and exit codes."""
-
 import json
 from dataclasses import replace
 from pathlib import Path

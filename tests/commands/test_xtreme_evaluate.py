@@ -1,5 +1,3 @@
-"""`xtreme evaluate` as users type it."""
-
 import json
 import statistics
 from statistics import correlation
@@ -102,9 +100,7 @@ def test_published_scores_are_beside_the_submission(run, write_submission, tmp_p
 
 def test_words_of_other_sentences_are_refused(run, write_submission, tmp_path):
     write_submission(tmp_path, ("panx",))
-    with pytest.raises(
-        ConfigError, match=r"expected words of panx in 'ar', test or dev, with the labels' 2 sent"
-    ):
+    with pytest.raises(ConfigError, match=r"expected words of panx in 'ar', test or dev, with the labels' 2"):
         analysed(run, tmp_path, "--data", tmp_path / "data")
 
 

@@ -101,7 +101,6 @@ def parse(command, arguments, place):
 
 
 made = functools.cache(functools.partial(Commands().get_command, None))
-"""The command of a name, which is made once."""
 
 
 def test_what_the_list_of_commands_says_can_be_typed():
@@ -114,11 +113,8 @@ def test_what_the_list_of_commands_says_can_be_typed():
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 AFTER = re.compile(r"(?<![\w./-])(?<!import )ecsuite (?=[a-z])")
-"""Before the name of a command, or in prose before a verb."""
 CLAUSE = re.compile(r"[;)`|]|\. |&&")
-"""Ends the words that belong to a command in a text."""
 PROSE = set("and are authors corpus does gives installed is prints reads that trains treats wrote".split())
-"""What follows the name of the program where that is no command."""
 
 
 @functools.cache

@@ -16,7 +16,6 @@ RECIPES = {
         for title in re.findall(r"^## \d+\. (.*)$", text)
     },
 }
-"""The page of each, and the line above it."""
 
 
 def test_there_are_ten():
@@ -30,10 +29,11 @@ def test_a_recipe_runs(title, monkeypatch, tmp_path):
     ends = [below for other, below in RECIPES.values() if other == page and below > line]
     train = ecsuite.api.train
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        ecsuite.api, "train", lambda game,
-        **given: train(game, **{**given, "overrides": TRAINING | (given.get("overrides") or {})}),
-    )  # fmt: skip
+
+    def small(game, **given):
+        return train(game, **{**given, "overrides": TRAINING | (given.get("overrides") or {})})
+
+    monkeypatch.setattr(ecsuite.api, "train", small)
     names = {"__name__": "__main__"}
     for block in blocks(page):
         if not line < block.line < min(ends, default=10**6) or not block.is_run:

@@ -1,5 +1,3 @@
-"""What the pages show as printed is what is printed today, but for figures."""
-
 import re
 
 import pytest

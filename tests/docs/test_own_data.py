@@ -1,5 +1,3 @@
-"""Every line of the table "I have … → type …" runs as it stands."""
-
 import gzip
 import json
 import re
@@ -34,10 +32,9 @@ def files(tmp_path_factory):
     write("lists.csv", "message,color,shape", (f'"{[*i, 0]}",{c},{s}' for i, _, (c, s) in rows))
     write("european.csv", "message;size;shape", (f"{a} {b};{a},5;{s}" for (a, b), _, (_, s) in rows))
     write(
-        "experiment.csv",
-        "participant,trial,code,rt,color,shape",
+        "experiment.csv", "participant,trial,code,rt,color,shape",
         (f"p{n // 3},{n},{a} {b},{n * 7.5},{c},{s}" for n, ((a, b), _, (c, s)) in enumerate(rows)),
-    )
+    )  # fmt: skip
     write("wide.csv", "m1,m2,color,shape", (f"{a},{b},{c},{s}" for (a, b), _, (c, s) in rows))
     named = (f'"{n}" "{" ".join(w)}" "{c}" "{s}"' for n, (_, w, (c, s)) in enumerate(rows, 1))
     write("frame.txt", '"message" "color" "shape"', named)
@@ -52,15 +49,13 @@ def files(tmp_path_factory):
     np.savez(folder / "messages.npz", message=np.array(ids), sender_input=np.array(ids))
     write("lab.csv", "message,L,a", (f"{' '.join(w)},{a}.5,-{b}.25" for (a, b), w, _ in rows))
     write(
-        "empty.csv",
-        "message,color,shape",
+        "empty.csv", "message,color,shape",
         (f"{a} {b},{c},{'' if n == 4 else s}" for n, ((a, b), _, (c, s)) in enumerate(rows)),
-    )
+    )  # fmt: skip
     write(
-        "speakers.csv",
-        "speaker,message,color,shape",
+        "speakers.csv", "speaker,message,color,shape",
         (f"{who},{a} {b},{c},{s}" for who in "AB" for (a, b), _, (c, s) in rows),
-    )
+    )  # fmt: skip
     (folder / "table.csv.gz").write_bytes(gzip.compress((folder / "table.csv").read_bytes()))
     write("things.csv", "shape,color,weight", (f"{s},{c},{n}" for n, (c, s) in enumerate(GRID)))
     write("notes.csv", "shape,color,note", (f"{s},{c},seen {n % 4} times" for n, (c, s) in enumerate(GRID)))

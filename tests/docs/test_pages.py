@@ -10,13 +10,9 @@ from doc_pages import MADE, PAGES, ROOT, anchors, blocks, links
 LONGEST_PAGE = 160
 """Lines of a page, without rows of tables and printed outputs, which are looked up and not read."""
 LONGEST_README = 150
-"""Lines of README.md."""
 LONGEST_LINE = 110
-"""Characters of a line."""
 OTHER_LENGTHS = ("docs/cookbook.md",)
-"""Recipes, which are read one at a time."""
 SETUP = "    python3 -m venv "
-"""How the two lines of README begin that may be long."""
 MOST_PAGES = 44
 """Of docs/, without those that a build makes: a further page takes the place of another."""
 NAMES_OF_SITES = ("https://", "http://", "mailto:")
@@ -49,11 +45,10 @@ def test_pages_and_lines_are_short():
             continue
         lines = page.read_text().splitlines()
         uncounted = {
-            block.line + row
-            for block in blocks(page)
-            for row in range(block.text.count("\n"))
-            if block.language == "text"
-        } | {number for number, line in enumerate(lines, 1) if line.startswith("|")}
+            block.line + row for block in blocks(page) for row in range(
+                block.text.count("\n")
+            ) if block.language == "text"
+        } | {number for number, line in enumerate(lines, 1) if line.startswith("|")}  # fmt: skip
         for number, line in enumerate(lines, 1):
             is_long = len(line) > LONGEST_LINE and number not in uncounted
             if is_long and not line.startswith(("!", SETUP)):

@@ -1,5 +1,3 @@
-"""Pages that the build of the documentation makes from the source."""
-
 import pytest
 from doc_pages import ROOT
 from reference_pages import PAGES, game_text, write_pages
@@ -32,9 +30,8 @@ def test_a_game_has_about_twenty_lines(name):
 def test_the_table_of_the_readme_counts_games_and_metrics():
     of_runs = sum(find_metric(name).shared.needs_agents for name in METRICS.parts)
     cells = (
-        f"| {len(named_configs())}, in YAML |",
-        f"| {len(METRICS.parts) - of_runs} of a corpus, {of_runs} of its",
-    )
+        f"| {len(named_configs())}, in YAML |", f"| {len(METRICS.parts) - of_runs} of a corpus, {of_runs} of its",
+    )  # fmt: skip
     (row,) = (
         line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| **ecsuite**")
     )

@@ -12,8 +12,7 @@ from ecsuite.downloads.elcc import DATASET, REVISION, prepare_elcc
 from ecsuite.runtime.errors import ConfigError
 
 FILES = {
-    "README.md": b"# ELCC\n",
-    "systems/egg-disc/metadata.yml": b"origin: {}\n",
+    "README.md": b"# ELCC\n", "systems/egg-disc/metadata.yml": b"origin: {}\n",
     "systems/egg-disc/data/4-attr/corpus.jsonl": b"[1, 0]\n[2, 0]\n",
     "systems/egg-disc/data/4-attr/metadata.json": b"{}\n",
     "systems/rlupus/metadata.yml": b"origin: {}\n# of rlupus\n",
@@ -22,10 +21,10 @@ FILES = {
     "systems/rlupus/data/9-player.run-3/corpus.jsonl": b"[3, 1]\n[2]\n",
     "systems/rlupus/data/9-player.run-3/corpus.json": b"[[3, 1], [2]]\n",
     "systems/rlupus/data/9-player.run-3/metadata.json": b'{"players": 9}\n',
-}
+}  # fmt: skip
 WANTED = sorted(
-    name for name in FILES if name.startswith("systems") and "/code/" not in name and not name.endswith("corpus.json")
-)  # fmt: skip
+    set(FILES) - {"README.md", "systems/rlupus/code/run.py", "systems/rlupus/data/9-player.run-3/corpus.json"}
+)
 CORPUS = "systems/rlupus/data/9-player.run-3/corpus.jsonl"
 
 
@@ -62,9 +61,7 @@ def test_a_damaged_file_and_a_missing_one_are_taken_again(hub, folder):
 @pytest.mark.parametrize("name", ["systems/rlupus/metadata.yml", CORPUS])
 def test_a_file_with_another_checksum_is_refused(hub, folder, name):
     hub.faults[name] = FILES[name][::-1]
-    with pytest.raises(
-        ConfigError, match=r"expected the checksum [0-9a-f]+, found [0-9a-f]+; it was damaged"
-    ):
+    with pytest.raises(ConfigError, match=r"expected the checksum [0-9a-f]+, found [0-9a-f]+; it was"):
         prepare_elcc(["rlupus"], folder)
     assert not (folder / name).exists()
     assert name not in read_sources(folder)

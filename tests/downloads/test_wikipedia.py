@@ -1,5 +1,3 @@
-"""Articles of Wikipedia: a file per language, as many as the authors of XferBench used."""
-
 import gzip
 import json
 import os

@@ -1,5 +1,3 @@
-"""What is edited or damaged in a file is noticed, and what says the same is not."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""Locks and atomic writing as the disk, other processes and other users see them."""
-
 import os
 import subprocess
 import sys

@@ -47,17 +47,13 @@ def test_messages_of_several_columns(tmp_path):
     with pytest.raises(CorpusError, match="no column of messages"):
         ec.read_corpus(frame)  # 0, 1, 10: not one after the other
     (tmp_path / "b.csv").write_text("symbol1,symbol2,color\nwa,me,red\n,me,blue\n")
-    with pytest.raises(
-        CorpusError, match=r"row 3, column symbol1: expected one symbol .* got an empty cell before"
-    ):
+    with pytest.raises(CorpusError, match=r"row 3, column symbol1: expected one symbol .* got an empty cell"):
         ec.read_corpus(tmp_path / "b.csv")
 
 
 def test_columns_of_messages_are_those_of_one_or_of_several(tmp_path):
     (tmp_path / "a.csv").write_text("participant,word1,word2,word3\np1,tu,ki,ga\np2,tu,tu,ga\n")
-    with pytest.raises(
-        ReadingQuestion, match="a row of word1, word2, word3 one message, or one message per column"
-    ) as caught:
+    with pytest.raises(ReadingQuestion, match="a row of word1, word2, word3 one message, or one") as caught:
         ec.read_corpus(tmp_path / "a.csv")
     one, each = (
         ec.read_corpus(tmp_path / "a.csv", **words, split="spaces") for words, _ in caught.value.readings

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import yaml
-from table_files import GRID, IDS, WORDS, said
+from table_files import GRID, IDS, WORDS, records, said
 
 import ecsuite as ec
 from ecsuite.runtime.errors import CorpusError
@@ -93,17 +93,8 @@ def test_systems_of_several_files_are_compared_over_their_seeds(tmp_path, ecsuit
     rng = np.random.default_rng(0)
     for system in ("gs", "rf"):
         for seed in range(3):
-            rows = [
-                {
-                    "message": list(map(int, rng.permutation(row) if system == "rf" else row)),
-                    "color": c,
-                    "shape": s,
-                }
-                for row, (c, s) in zip(IDS, GRID, strict=True)
-            ]
-            (tmp_path / f"c_{system}_{seed}.jsonl").write_text(
-                "".join(json.dumps(row) + "\n" for row in rows)
-            )
+            ids = [rng.permutation(row).tolist() if system == "rf" else row for row in IDS]
+            (tmp_path / f"c_{system}_{seed}.jsonl").write_text(records(ids))
     code, out, err = ecsuite("compare", "gs=c_gs_*.jsonl", "rf=c_rf_*.jsonl", "--metric", "posdis")
     assert (code == 0 and "3 and 3 seeds" in out.replace("\n", " ")) or "seeds" in out, err
     files = {system: sorted(map(str, tmp_path.glob(f"c_{system}_*"))) for system in ("gs", "rf")}

@@ -92,7 +92,6 @@ def names(folder: Path) -> Any:
 
 CASES = {"names": Case(names)}
 CASES |= {
-    game: Case(partial(losses, game=game), NORMALISED if "shapeworld" in game else BOUND)
-    for game in REDUCTIONS
-}
+    game: Case(partial(losses, game=game), NORMALISED if "shapeworld" in game else BOUND) for game in REDUCTIONS
+}  # fmt: skip
 CASES |= {game: Case(partial(figures, game=game), BOUND) for game in PLAYS}

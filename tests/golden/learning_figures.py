@@ -77,9 +77,8 @@ def xtreme(folder: Path, tasks: str, *options: str) -> dict[str, Any]:
     found = as_json("xtreme", irregular(folder), *data, "--preset", "nano", *options, *HERE, folder=folder)
     places = [" ".join(str(cell[key]) for key in ("body", "task", "language")) for cell in found["cells"]]
     kept = [
-        {key: cell["metrics"][key] for key in ("accuracy", "f1") if key in cell["metrics"]}
-        for cell in found["cells"]
-    ]
+        {key: cell["metrics"][key] for key in ("accuracy", "f1") if key in cell["metrics"]} for cell in found["cells"]
+    ]  # fmt: skip
     return dict(zip(places, kept, strict=True))
 
 

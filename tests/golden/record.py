@@ -44,11 +44,10 @@ def unversioned(recorded: Any, found: Any) -> list[str]:
     """Names of metrics' scores that changed, and not only got further figures, while their version did not."""
     bound = metric_figures.BOUND
     return [
-        name
-        for name in recorded.keys() & found.keys()
-        if recorded[name]["version"] == found[name]["version"]
-        and any(": is new: " not in line for line in differences(recorded[name], found[name], bound))
-    ]
+        name for name in recorded.keys() & found.keys() if recorded[name]["version"] == found[name][
+            "version"
+        ] and any(": is new: " not in line for line in differences(recorded[name], found[name], bound))
+    ]  # fmt: skip
 
 
 def record(part: str) -> None:

@@ -1,5 +1,3 @@
-"""A hub on loopback with a login, and a run that was pushed to it."""
-
 import shutil
 
 import pytest

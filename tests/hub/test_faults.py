@@ -81,6 +81,27 @@ NAMES = "../x.json /x.json a/../../x.json a\\b.json .hidden CORPUS.jsonl a:b a//
 NAMES += ["a\nb.json", " a", "x" * 240, "\u202ea.json"]
 
 
+def test_a_lost_connection_is_gone_on_with(ecsuite, hub, pushed, refused):
+    hub.faults["log.jsonl"] = 503
+    assert "the hub answered 503: run the same command again" in refused(2)
+    before = {*hub.downloads()}
+    assert {"config.yaml", "croissant.json"} <= before and len(parts()) == 1
+    hub.faults.clear()
+    hub.asked.clear()
+    assert ecsuite("pull", "hf:someone/run", "got", "--quiet")[0] == 0
+    assert {*hub.downloads()}.isdisjoint(before - {"log.jsonl"})
+    assert parts() == [] and not Path("got/.cache").exists()
+
+
+def test_a_push_that_fails_leaves_what_was_there(ecsuite, hub, pushed, run):
+    head = hub.repositories["dataset", "someone/run"].head
+    (run / "scores.json").unlink()
+    hub.faults["config.yaml"] = 503
+    code, out, err = ecsuite("push", run, "hf:someone/run", *LICENCE, "--quiet")
+    assert (code, out, err.count("\n")) == (2, "", 1) and "503" in err
+    assert hub.repositories["dataset", "someone/run"].head == head
+
+
 def test_names_that_lead_elsewhere_are_refused_before_anything_is_downloaded(hub, pushed, refused):
     for name in NAMES:
         change(hub, pushed | {name: b"1"})
@@ -156,10 +177,8 @@ def test_paths_in_records_are_shortened_and_their_checksums_written_anew(ecsuite
     assert ecsuite("push", run, "hf:someone/run", *LICENCE)[0] == 0
     files = hub.files("someone/run")
     assert not [
-        name
-        for name, content in files.items()
-        if b"/scratch" in content or b"/home/" in content or bytes(tmp_path) in content
-    ]
+        each for each in files.values() if any(path in each for path in (b"/scratch", b"/home/", bytes(tmp_path)))
+    ]  # fmt: skip
     sent = json.loads(files["scores.json"])
     assert (sent["corpus"]["source_path"], sent["corpus"]["of"]) == ("run/corpus.jsonl", "birds.npz")
     assert ecsuite("pull", "hf:someone/run", "got")[0] == 0

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hub_server import LICENCE, SMALL
+from hub_server import LICENCE, SMALL, TOKEN
 from stopped_runs import trained
 
 import ecsuite as ec
@@ -96,9 +96,7 @@ def test_croissant_is_valid_and_its_records_can_be_read(pushed):
     assert (issues.errors, issues.warnings) == (set(), set())
     assert dataset.metadata.personal_sensitive_information and dataset.metadata.data_biases
     first = next(iter(dataset.records("corpus")))
-    assert (
-        first["corpus/message"] + b"\n" == Path("run/corpus.jsonl").read_bytes().splitlines(keepends=True)[0]
-    )
+    assert first["corpus/message"] == Path("run/corpus.jsonl").read_bytes().splitlines()[0]
     listed = {each.id for each in dataset.metadata.file_objects}
     assert listed == {*pushed} - {"croissant.json", "README.md", ".gitattributes"}
 
@@ -108,10 +106,8 @@ def test_a_corpus_in_a_file_and_that_of_a_grammar(ecsuite, succeeded, hub, small
     Path("about.yaml").write_text("description: Two colours.\npersonal_information: All agreed.\n")
     succeeded("push", "mine.csv", "hf:lab/mine", "--license", "mit", "--about", "about.yaml")
     files = hub.files("lab/mine")
-    assert (
-        b"Two colours. Made with" in files["README.md"]
-        and b"- **Personal information**: All agreed." in files["README.md"]
-    )
+    for words in (b"Two colours. Made with", b"- **Personal information**: All agreed."):
+        assert words in files["README.md"]
     assert json.loads(files["croissant.json"])["rai:personalSensitiveInformation"] == ["All agreed."]
     assert "Next: ecsuite score mine/mine.csv" in succeeded("pull", "hf:lab/mine")
     assert (
@@ -126,28 +122,38 @@ def test_a_sweep_has_means_and_its_failed_seeds(ecsuite, hub, tmp_path):
     shutil.copytree(SMALL / "finished", tmp_path / "sweep" / "runs" / "one")
     (tmp_path / "sweep" / "jobs").mkdir()
     (tmp_path / "sweep" / "jobs" / "kept.json").write_text("{}")
-    run = {
-        "settings": {"channel.max_len": 3},
-        "training": {"stopped": "epochs", "measures": {"accuracy": 0.5}},
-        "scores": [],
-    }
-    runs = [
-        run | {"seed": 1, "folder": str(tmp_path / "sweep/runs/one")},
-        run | {"seed": 2, "folder": "sweep/runs/two", "failure": "no memory"},
-    ]
-    (tmp_path / "sweep" / "sweep.json").write_text(
-        json.dumps({"format": 1, "name": "study", "metrics": [], "runs": runs})
-    )
+    training = {"stopped": "epochs", "measures": {"accuracy": 0.5}}
+    run = {"settings": {"channel.max_len": 3}, "training": training, "scores": []}
+    one, two = str(tmp_path / "sweep/runs/one"), "sweep/runs/two"
+    runs = [run | {"seed": 1, "folder": one}, run | {"seed": 2, "folder": two, "failure": "no memory"}]
+    sweep = {"format": 1, "name": "study", "metrics": [], "runs": runs}
+    (tmp_path / "sweep" / "sweep.json").write_text(json.dumps(sweep))
     sent = ec.push("sweep", "hf:lab/study", license="cc0-1.0", agents=False, note=lambda _: None)
     assert sent["left_out"].keys() == {"jobs/", "runs/one/checkpoint-000000016.safetensors"}
     files = hub.files("lab/study")
     assert json.loads(files["sweep.json"])["runs"][0]["folder"] == "sweep/runs/one"
-    assert (
-        b"1 of 2 runs ended as their settings say" in files["README.md"]
-        and b"no memory" in files["README.md"]
-    )
+    for words in (b"1 of 2 runs ended as their settings say", b"no memory"):
+        assert words in files["README.md"]
     folder = ec.pull("hf:lab/study", progress=lambda *_: None, note=lambda _: None)
     assert ecsuite("compare", "table", folder)[0] == 0
+
+
+def test_the_token_is_in_no_file_and_no_output(ecsuite, hub, run, tmp_path):
+    outputs = [ecsuite("push", run, "hf:someone/run", *LICENCE), ecsuite("pull", "hf:someone/run", "got")]
+    hub.is_down = True
+    outputs += [ecsuite("push", run, "hf:someone/run", *LICENCE), ecsuite("pull", "hf:someone/run", "other")]
+    assert [code for code, _, _ in outputs] == [0, 0, 2, 2] and TOKEN not in repr(outputs)
+    for file in tmp_path.rglob("*"):
+        assert not file.is_file() or TOKEN.encode() not in file.read_bytes()
+    assert TOKEN.encode() not in b"".join(hub.files("someone/run").values())
+
+
+def test_own_code_in_a_run_comes_along_and_is_not_run(ecsuite, hub, run):
+    (run / "code" / "12345678").mkdir(parents=True)
+    (run / "code" / "12345678" / "mine.py").write_text("raise SystemExit('it ran')\n")
+    assert ecsuite("push", run, "hf:someone/run", *LICENCE)[0] == 0
+    code, out, err = ecsuite("pull", "hf:someone/run", "got")
+    assert code == 0 and "it ran" not in out + err and Path("got/code/12345678/mine.py").is_file()
 
 
 def test_without_the_library_a_line_says_what_to_install(refused, run, monkeypatch):

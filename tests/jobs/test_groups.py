@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from dataclasses import asdict, replace
 
 import filelock
 import pytest
-from counting_jobs import LOG, misbehave, square
+from counting_jobs import LOG, cube, misbehave, square
 
 from ecsuite.files.locks import Lock, process_name
 from ecsuite.jobs import launchers, worker
@@ -60,12 +61,10 @@ class Workers:
         options = WorkerOptions(seconds_idle=60.0, **options)
         self.is_over = False
         self.threads = [
-            threading.Thread(target=work, args=(store, replace(options, name=f"worker {each}"), self.ask))
-            for each in range(number)
-        ]
-
-    def ask(self):
-        return self.is_over
+            threading.Thread(
+                target=work, args=(store, replace(options, name=f"worker {each}"), lambda: self.is_over),
+            ) for each in range(number)
+        ]  # fmt: skip
 
     def __enter__(self):
         for thread in self.threads:
@@ -87,6 +86,42 @@ def test_workers_of_users_compute_what_a_command_wants(tmp_path, log):
     assert sorted(log()) == sorted(f"square {number}" for number in range(12))
     assert notes == [f"start workers on machines that share the folder: ecsuite work {tmp_path / 'kept'}"]
     assert [file.name for file in (tmp_path / "kept" / "groups").iterdir()] == ["lock"]
+
+
+def test_two_workers_never_compute_one_group_twice(folder, store, log):
+    for number in range(40):
+        put(folder, Job(square, number=number), number=number)
+    with Workers(store.folder, 4):
+        while any(folder.events(name, 0) is None or folder.is_held(name) for name in folder._names()):
+            time.sleep(0.01)
+    assert sorted(log()) == sorted(f"square {number}" for number in range(40))
+
+
+def test_five_hundred_groups_of_ten_need_few_open_files(tmp_path, monkeypatch, log):
+    monkeypatch.setattr(
+        cube, "grouping", lambda jobs, *_: [jobs[at : at + 10] for at in range(0, len(jobs), 10)]
+    )
+    monkeypatch.setattr(launchers, "SECONDS_TO_CANCEL", 0.0)
+    jobs, asked = [Job(cube, number=number) for number in range(20, 5020)], iter([None, "interrupt"])
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
+    try:
+        launcher = place_of("workers").launcher
+        with pytest.raises(KeyboardInterrupt):
+            Runner(folder=tmp_path, launcher=launcher, should_stop=lambda: next(asked)).run(jobs)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert len(list((tmp_path / "groups").glob("*.json"))) == 500
+    work(tmp_path, WorkerOptions(seconds_for_more=0.0))  # a worker takes what the command has left
+    assert [len(line.split()) for line in log()] == [11] and len(list((tmp_path / "results").iterdir())) == 10
+
+
+def test_a_short_job_waits_less_than_50_ms(store, monkeypatch):
+    waits, seconds = [], iter(range(10_000))
+    monkeypatch.setattr(worker.time, "sleep", waits.append)
+    monkeypatch.setattr(worker.time, "monotonic", lambda: next(seconds) / 10)
+    assert one_worker(store, seconds_idle=60.0, most_wait=worker.MOST_WAIT_HERE) == "idle"
+    assert len(waits) > 100 and max(waits) < 0.05
 
 
 def test_who_takes_a_group_at_the_same_moment_does_not_get_it(folder):
@@ -191,20 +226,16 @@ def test_what_killed_commands_left_is_removed_unless_its_pool_has_workers(store,
     assert [file.name for file in second.folder.iterdir()] == ["lock"]
 
 
-def edited(job, **changes):
-    return {**asdict(job), **changes}
-
-
 def test_a_group_is_data_that_is_not_believed(folder, store, tmp_path, log):
     (tmp_path / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
     job = store.send(Job(square, number=1))
-    foreign = {**job.key, "function": "evil:square"}
+    foreign, edited = {**job.key, "function": "evil:square"}, asdict(job)
     contents = [
         b"{", b"[]", b'{"jobs": [3]}',
-        edited(job, name="../../out"), edited(job, digest="../../out"), edited(job, key={**job.key, "version": 2}),
-        edited(job, key=foreign, function="evil:square", digest=hash_of(foreign)[:24],
-               name=f"square-{hash_of(foreign)[:24]}"),
-        edited(job, key={**job.key, "function": "os:system"}, function="os:system"),
+        edited | {"name": "../../out"}, edited | {"digest": "../../out"}, edited | {"key": {**job.key, "version": 2}},
+        edited | {"key": foreign, "function": "evil:square", "digest": hash_of(foreign)[:24],
+                  "name": f"square-{hash_of(foreign)[:24]}"},
+        edited | {"key": {**job.key, "function": "os:system"}, "function": "os:system"},
     ]  # fmt: skip
     for number, content in enumerate(contents):
         name = put(folder, Job(square, number=1), number=number)

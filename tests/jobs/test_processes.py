@@ -18,7 +18,6 @@ from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job
 
 KILLS = 40
-"""Kills of each study in the slow test; five studies make 200."""
 
 SLOW = (pytest.mark.slow, pytest.mark.timeout(3600))
 
@@ -104,9 +103,7 @@ STUDIES = (translation, concept_games, xferbench, icy, xtreme)
 
 def without_times(value):
     if isinstance(value, dict):
-        return {
-            name: without_times(each) for name, each in value.items() if name not in ("seconds", "folder")
-        }
+        return {key: without_times(each) for key, each in value.items() if key not in ("seconds", "folder")}
     return [without_times(each) for each in value] if isinstance(value, list | tuple) else value
 
 
@@ -140,6 +137,21 @@ def test_a_killed_study_goes_on_to_the_same_result(tmp_path, ask, monkeypatch, s
         names = {file.name for file in Path(folder).glob("kept/results/*.json")}
         assert names == {file.name for file in whole.glob("kept/results/*.json")}
         assert not list(folder.glob("kept/groups/*.*")) and not list(folder.glob("kept/scratch/*"))
+
+
+@pytest.mark.parametrize("num_starts", [3, pytest.param(1000, marks=SLOW)])
+def test_of_two_processes_one_computes_and_both_have_the_result(tmp_path, monkeypatch, num_starts):
+    monkeypatch.setenv(LOG, str(tmp_path / "log.txt"))
+    for start in range(num_starts):
+
+        def work(start=start):
+            job = Job(square, number=start)
+            assert Runner(folder=tmp_path / f"kept {start}").run([job])[job].value["square"] == start**2
+
+        processes = [in_process(work) for _ in range(2)]
+        assert [os.waitpid(process, 0)[1] for process in processes] == [0, 0]
+    expected = sorted(f"square {start}" for start in range(num_starts))
+    assert sorted((tmp_path / "log.txt").read_text().splitlines()) == expected
 
 
 @pytest.mark.slow

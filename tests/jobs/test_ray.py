@@ -21,11 +21,10 @@ from ecsuite.runtime.errors import ConfigError
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install -e '.[ray]'")
 psutil = pytest.importorskip("psutil", reason="psutil is not installed: pip install psutil")
 pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.timeout(900),
+    pytest.mark.slow, pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
-]
+]  # fmt: skip
 
 STUDY = """
 base: disc_tiny

@@ -14,10 +14,9 @@ import pytest
 import slurm_daemons
 
 pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.timeout(900),
+    pytest.mark.slow, pytest.mark.timeout(900),
     pytest.mark.skipif(bool(slurm_daemons.why_not()), reason=slurm_daemons.why_not() or "there is one"),
-]
+]  # fmt: skip
 STUDY = """
 base: disc_tiny
 vary: {channel.vocab_size: [5, 10, 20], channel.max_len: [2, 3]}
@@ -121,18 +120,7 @@ def running():
 def here(tmp_path_factory):
     folder = tmp_path_factory.mktemp("here")
     (folder / "study.yaml").write_text(STUDY)
-    command = [
-        sys.executable,
-        "-m",
-        "ecsuite.cli",
-        "sweep",
-        "study.yaml",
-        "--on",
-        "here",
-        "--out",
-        "here",
-        "--quiet",
-    ]
+    command = [sys.executable, *"-m ecsuite.cli sweep study.yaml --on here --out here --quiet".split()]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     return folder / "here"
 
@@ -177,10 +165,9 @@ def variables(number):
 def tasks_of(*nodes, name=""):
     """The processes of tasks on nodes, with a text in their command line."""
     return [
-        number
-        for number, command, environment in processes()
-        if environment.get("SLURMD_NODENAME") in nodes and name in " ".join(command)
-    ]
+        number for number, command,
+        environment in processes() if environment.get("SLURMD_NODENAME") in nodes and name in " ".join(command)
+    ]  # fmt: skip
 
 
 def test_a_preempted_run_goes_on_from_its_checkpoint(start, run, tmp_path):

@@ -1,5 +1,6 @@
 """Jobs in Slurm: tasks that end, die, are left behind and taken up again; Slurm is imitated, see `test_real_slurm`."""
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -26,13 +27,7 @@ class Cluster:
         return self
 
     def batch(self):
-        return self
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
+        return nullcontext(self)
 
     def submit(self, function, *arguments):
         if self.refuses:
@@ -147,9 +142,8 @@ def test_a_hanging_task_is_cancelled(cluster, tmp_path):
     runner = Runner(
         folder=tmp_path,
         launcher=launcher(lambda: take_all(tmp_path, "7_0")),
-        note=told.append,
-        seconds_silent=0.3,
-    )
+        note=told.append, seconds_silent=0.3,
+    )  # fmt: skip
     assert runner.run([job])[job].failure.startswith("it hung: no progress")
     assert ("scancel", "7_0") in commands and len(told) == 2
 

@@ -59,15 +59,10 @@ def test_draws_follow_the_probabilities(folder):
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_answers_in_a_batch_are_those_of_one_after_the_other(temperature, folder):
     backend = CausalModel(CausalModel.Options(model=str(folder), temperature=temperature))
-    requests = [
-        Request(
-            system="",
-            user="name the object:\n" * (1 + number % 5) + "kami"[: number % 4],
-            allowed=each,
-            draw=number,
-        )
-        for number, each in enumerate([*ALLOWED.values(), Allowed(max_len=2)] * 8)
-    ]
+    requests = []
+    for number, allowed in enumerate([*ALLOWED.values(), Allowed(max_len=2)] * 8):
+        user = "name the object:\n" * (1 + number % 5) + "kami"[: number % 4]
+        requests.append(Request(system="", user=user, allowed=allowed, draw=number))
     assert backend.replies(requests) == [backend.reply(each) for each in requests]
 
 
@@ -115,6 +110,5 @@ def test_probabilities_of_choices_are_those_of_all_ways_to_say_them(temperature,
     assert (
         backend.reply(
             Request(system="", user="name it:", allowed=Allowed(symbols=("a",)), draw=0)
-        ).choice_probabilities
-        is None
-    )
+        ).choice_probabilities is None
+    )  # fmt: skip

@@ -1,5 +1,3 @@
-"""A model in one GGUF file: what is wrong with one is a line; the published one plays."""
-
 import json
 
 import pytest
@@ -29,9 +27,7 @@ def with_marks(function):
 
 def test_a_missing_or_damaged_file_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setenv("ECSUITE_DATA", str(tmp_path))
-    with pytest.raises(
-        ConfigError, match=r"^file: [^\n]*no such file; download it with ecsuite data smollm2[^\n]*$"
-    ):
+    with pytest.raises(ConfigError, match=r"^file: [^\n]*no such file; download it with ecsuite data"):
         GgufModel(GgufModel.Options())
     with pytest.raises(ConfigError, match=r"^file: mine.gguf: No such file or directory$"):
         GgufModel(GgufModel.Options(file="mine.gguf"))

@@ -56,9 +56,8 @@ class Lantern:
 
 
 LIGHTS = Registry(
-    word="light",
-    parts={"lamp": (f"{__name__}:Lamp", "stands"), "lantern": (f"{__name__}:Lantern", "is carried")},
-)
+    word="light", parts={"lamp": (f"{__name__}:Lamp", "stands"), "lantern": (f"{__name__}:Lantern", "is carried")},
+)  # fmt: skip
 
 
 def read(*layers, registry=LIGHTS):

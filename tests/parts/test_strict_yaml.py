@@ -33,9 +33,8 @@ def without_libyaml(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "line"),
-    [("a: 1\nb: [", 2), ("a: 1\n\tb: 2", 2), ("a: 1\na: 2\n", 2), ("[" * 500, None), ("a\n\0", 2)],
-)
+    ("text", "line"), [("a: 1\nb: [", 2), ("a: 1\n\tb: 2", 2), ("a: 1\na: 2\n", 2), ("[" * 500, None), ("a\n\0", 2)],
+)  # fmt: skip
 def test_both_parsers_name_the_line(without_libyaml, text, line):
     with pytest.raises(StrictYamlError) as here:
         load_yaml(text)

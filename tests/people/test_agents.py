@@ -93,9 +93,8 @@ def test_a_sender_is_judged_by_the_receiver_not_by_the_senders_words():
     assert game.right_answer(0, shown) == "ca"
     assert game.is_right(0, shown, "ca") and game.is_right(0, shown, " C B ") and game.is_right(0, shown, "c")
     assert not game.is_right(0, shown, "da") and not game.is_right(0, shown, "caa")
-    assert not game.is_right(0, shown, "c9") and game.feedback(0, shown, "c9").startswith(
-        "The receiver understood: nothing"
-    )
+    assert not game.is_right(0, shown, "c9")
+    assert game.feedback(0, shown, "c9").startswith("The receiver understood: nothing")
 
 
 def test_nothing_that_is_sent_tells_the_answer():
@@ -128,12 +127,11 @@ def test_pictures_show_every_value():
         (1, 0, 0, 0),
         (0, 1, 0, 0),
         (0, 0, 1, 0),
-        *[(0, 0, 0, side) for side in range(1, 5)],
+        *((0, 0, 0, side) for side in range(1, 5)),
     ]
     assert len({draw(each) for each in values}) == len(values)
-    left, top, right, bottom = (
-        np.asarray(Image.open(BytesIO(draw((0, 0, 0, side))))) for side in range(1, 5)
-    )
+    sides = (Image.open(BytesIO(draw((0, 0, 0, side)))) for side in range(1, 5))
+    left, top, right, bottom = map(np.asarray, sides)
     bar = (left == 255).all(2)
     assert bar[:, 8:16].any() and not bar[:, :8].any() and bar[80].any() and not bar[:16].any()
     assert (bar[:, ::-1] == (right == 255).all(2)).all()
@@ -149,9 +147,8 @@ def test_who_answers_as_the_agents_do_is_as_good_as_they_are(played, role, tmp_p
     row = play(sessions, "guesses", lambda game, step, shown: "1" if role == "receiver" else "zz")
     language = sessions.kind.game(row).language
     assert len(language.names) == 16 and language.num_candidates == 4 and language.drawn_by == "values"
-    found = learning_of(
-        role, read_records(sessions.database), make_kind(sessions.study, sessions.database).game
-    )
+    games = make_kind(sessions.study, sessions.database).game
+    found = learning_of(role, read_records(sessions.database), games)
     assert found.participants == 3 and found.not_finished == 0 and found.chance == 0.25
     agents = np.mean([found.agents[kind] for kind in (TRAINING, HELD_OUT)])
     table = result_table(sessions.kind.game(first), sessions.database.answers(first["id"]))
@@ -181,9 +178,8 @@ def test_the_export_has_every_round_and_what_senders_said(played, tmp_path, ecsu
     with open(tmp_path / "data" / "trials.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 50 and list(rows[0]) == list(AGENTS_TRIAL_WORDS)
-    assert all(
-        row["typed"] == row["agents_answer"] and row["is_right"] == row["agents_right"] for row in rows
-    )
+    for ours, theirs in (("typed", "agents_answer"), ("is_right", "agents_right")):
+        assert all(row[ours] == row[theirs] for row in rows)
     code, printed, err = ecsuite(
         "score", tmp_path / "data" / "corpora" / "P001", "--metrics", "topsim", "--json"
     )
@@ -210,13 +206,8 @@ def test_a_study_goes_on_with_the_same_weights_only(played, run, tmp_path):
 def test_a_game_that_people_can_t_play_is_refused_and_leaves_nothing(
     game, more, why, tmp_path, ecsuite, refused
 ):
-    sizes = [
-        "training.num_examples=64",
-        "training.batch_size=32",
-        "training.num_epochs=1",
-        "evaluation.num_valid=32",
-    ]
-    settings = [part for size in [*sizes, "evaluation.corpus_size=16"] for part in ("--set", size)]
+    sizes = "training.num_examples=64 training.batch_size=32 training.num_epochs=1 evaluation.num_valid=32"
+    settings = [f"--set={size}" for size in (*sizes.split(), "evaluation.corpus_size=16")]
     assert ecsuite("train-game", game, "--out", "runs/sets", *more, *settings)[0] == 0
     assert why in refused("people", "play", "runs/sets")
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["sets"]

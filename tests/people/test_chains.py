@@ -1,7 +1,5 @@
 """Chains of participants: who learns from whom, whose place is given again, and what is measured of the languages."""
 
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
@@ -15,7 +13,6 @@ from ecsuite.people.study import Study
 from ecsuite.runtime.errors import ConfigError
 
 CHAIN = {"grammars": ("hol",), "datasets": ("synth",), "chains": 1, "generations": 3, "simulated": True}
-MINUTE, ROOT = 60.0, Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -52,11 +49,10 @@ def test_a_visitor_waits_on_a_page_and_is_told_when_it_was_too_long(chains):
         state = client.post(f"/api/{action}", json={}, headers=headers).json()["state"]
         stages.append((state["stage"], state.get("seconds"), state.get("return_url")))
     assert stages == [
-        ("waiting", 0, None),
-        ("waiting", 100, None),
+        ("waiting", 0, None), ("waiting", 100, None),
         ("waited", None, "https://x.example/?cc=WAIT"),
         ("waiting", 0, None),
-    ]
+    ]  # fmt: skip
 
 
 def test_nothing_is_told_of_answers_to_the_test(chains):

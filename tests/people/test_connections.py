@@ -1,5 +1,3 @@
-"""Clients that are slow on purpose: they are sent away, and all others are served meanwhile."""
-
 import http.client
 import signal
 import socket

@@ -61,11 +61,10 @@ def pretended(
         enter(patch.object(torch.inference_mode, "__exit__", _gradients_as_before))
         enter(
             patch.object(
-                _foreach_utils,
-                "_foreach_supported_types",
+                _foreach_utils, "_foreach_supported_types",
                 [*_foreach_utils._foreach_supported_types, Pretended],
             )
-        )
+        )  # fmt: skip
         drawn = {
             "manual_seed": generator.manual_seed,
             "get_rng_state": lambda *_: generator.get_state(),

@@ -29,10 +29,9 @@ class Log:
 
     def report(self) -> str:
         counts = [
-            (f"{name} {what}", line, count)
-            for name in ("syncs", "unordered", "undeclared")
-            for (what, line), count in sorted(getattr(self, name).items())
-        ]
+            (f"{name} {what}", line, count) for name in ("syncs", "unordered", "undeclared") for (what, line),
+            count in sorted(getattr(self, name).items())
+        ]  # fmt: skip
         counts += [("launches", line, count) for line, count in self.launches.most_common()]
         return "\n".join(f"{count:6} {what:30} {line}" for what, line, count in counts)
 

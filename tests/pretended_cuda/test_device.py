@@ -1,5 +1,3 @@
-"""The pretended device refuses what the real one refuses, and counts what it would wait for."""
-
 import pytest
 import torch
 
@@ -90,9 +88,7 @@ def test_mps_has_no_numbers_of_64_bits_and_lacks_operations(open_device):
         assert torch.backends.mps.is_available() and not torch.cuda.is_available()
         with pytest.raises(TypeError, match="doesn't support float64"):
             torch.zeros(2, device="mps").double()
-        with pytest.raises(
-            NotImplementedError, match="'aten::cumsum' is not currently implemented for the MPS device"
-        ):
+        with pytest.raises(NotImplementedError, match="'aten::cumsum' is not currently implemented for the"):
             torch.zeros(2, device="mps").cumsum(0)
 
 

@@ -1,5 +1,3 @@
-"""What other threads computed before it was asked for is what would have been computed then."""
-
 from ecsuite.runtime.ahead import Prefetcher
 
 

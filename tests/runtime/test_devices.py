@@ -1,5 +1,3 @@
-"""The device and the precision are what they are called."""
-
 import os
 
 import pytest
@@ -36,9 +34,7 @@ def test_devices_and_precisions():
     assert choose_precision("auto", MPS) == "fp32"
     with planned_elsewhere():
         assert choose_device("cuda") == CUDA and choose_precision("auto", CUDA) in ("bf16", "fp32")
-    with pytest.raises(
-        ConfigError, match="precision tf32: expected a CUDA device, got cpu: try fp32 or auto"
-    ):
+    with pytest.raises(ConfigError, match="precision tf32: expected a CUDA device, got cpu: try fp32 or"):
         choose_precision("tf32", cpu)
 
 
@@ -51,9 +47,7 @@ def test_only_deterministic_kernels_are_chosen_on_cuda_and_only_while_asked(monk
     assert not torch.are_deterministic_algorithms_enabled()
     monkeypatch.delenv(WORKSPACE)
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
-    with pytest.raises(
-        ConfigError, match="set CUBLAS_WORKSPACE_CONFIG=:4096:8 before this program first uses"
-    ):
+    with pytest.raises(ConfigError, match="set CUBLAS_WORKSPACE_CONFIG=:4096:8 before this program first"):
         with deterministic_kernels(CUDA, is_asked=True):
             pass
 
@@ -62,9 +56,7 @@ def test_an_operation_that_mps_lacks_is_named():
     missing = NotImplementedError(
         "The operator 'aten::cumsum' is not currently implemented for the MPS device. If ..."
     )
-    with pytest.raises(
-        ConfigError, match=r"^device mps: torch has no aten::cumsum for MPS: set PYTORCH_ENABLE_MPS"
-    ):
+    with pytest.raises(ConfigError, match=r"^device mps: torch has no aten::cumsum for MPS: set"):
         with routed_products(torch.device("mps")):
             raise missing
     with pytest.raises(NotImplementedError):

@@ -1,5 +1,3 @@
-"""Graphs of CUDA give what the function gives; what can't be one is called as it is."""
-
 import gc
 import weakref
 

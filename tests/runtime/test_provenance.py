@@ -1,5 +1,3 @@
-"""What files say of where they come from."""
-
 import json
 
 import pytest
@@ -24,10 +22,9 @@ def test_a_commit_that_is_not_known_is_absent(tmp_path, head):
         (json.dumps({"vcs_info": {"vcs": "git", "commit_id": COMMIT}}), COMMIT),
         (json.dumps({"vcs_info": {"vcs": "git", "commit_id": 3}}), None),
         (json.dumps({"dir_info": {}}), None),
-        ("[", None),
-        (None, None),
+        ("[", None), (None, None),
     ],
-)
+)  # fmt: skip
 def test_the_commit_of_an_installation(tmp_path, monkeypatch, noted, commit):
     class Installed:
         def locate_file(self, name):

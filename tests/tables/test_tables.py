@@ -61,9 +61,8 @@ def test_latex_of_any_names_compiles(tmp_path, number_of_copies):
 
 def results(num_figures=12, name="a source with a long name"):
     columns = (
-        name_column("source"),
-        *(number_column(f"figure_{place}", parts=COUNTED) for place in range(num_figures)),
-    )
+        name_column("source"), *(number_column(f"figure_{place}", parts=COUNTED) for place in range(num_figures)),
+    )  # fmt: skip
     cells = [estimate(0.12345678901 + place, 0.05, 3, num_values=4) for place in range(num_figures)]
     return Table(columns=columns, rows=[row_of(text(name), *cells)])
 

@@ -77,7 +77,6 @@ NAMES_AND_SETTINGS = {
     "perception:conv4": ("conv4", IMAGES),
     "perception:pretrained": ("pretrained,freeze=false", IMAGES),
 }
-"""What a part is tried with where its name alone does not do."""
 EXCEPTIONS = {
     # The published models have weights for inputs that are zero.
     "sender:husenda": "Every parameter gets a finite gradient, and some are not zero",
@@ -94,7 +93,6 @@ EXCEPTIONS = {
     # It trains models, which see the messages in their order.
     "metric:xferbench": "not change the values",
 }
-"""Words of the checks that a part does not hold."""
 SLOW = pytest.mark.slow
 QUICK = ("play:naming", "play:talk")
 """Parts that are tried whole every time, beside the first sender: they take a moment."""

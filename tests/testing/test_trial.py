@@ -1,5 +1,3 @@
-"""What breaks the rules of a message of ids."""
-
 import pytest
 import torch
 
