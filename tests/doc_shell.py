@@ -43,6 +43,7 @@ SMALLER: Mapping[str, Sequence[str]] = {
     ],
 }  # fmt: skip
 """By command, options that make it small; what is written in the page takes precedence."""
+ROUNDS = ("naming", "talk_chain", "naming_acceptance", "lewis_roth_erev", "lewis_replicator", "names.yaml")
 
 
 def smaller(arguments: list[str]) -> list[str]:
@@ -63,21 +64,10 @@ def smaller(arguments: list[str]) -> list[str]:
         options = [option for option in options if not option.startswith("--cap")]
     if command == "train-game" and rest and rest[0].endswith(("config.yaml", "mine.yaml")):
         options = []
-    if command == "train-game" and rest[:1] in (
-        ["naming"],
-        ["talk_chain"],
-        ["naming_acceptance"],
-        ["lewis_roth_erev"],
-        ["lewis_replicator"],
-        ["names.yaml"],
-    ):  # whose rounds are all evaluated
+    if command == "train-game" and rest[:1] and rest[0] in ROUNDS:  # whose rounds are all evaluated
         options = [option for option in options if "num_valid" not in option]
     given = {argument.partition("=")[0] for argument in rest}
-    return [
-        command,
-        *(option for option in options if option.partition("=")[0] not in given - {"--set"}),
-        *rest,
-    ]
+    return [command, *(each for each in options if each.partition("=")[0] not in given - {"--set"}), *rest]
 
 
 class Shell:
@@ -178,17 +168,15 @@ def prepare() -> None:
     from ecsuite.commands.named import registered_names
 
     registered_names()
-    for name in (
-        "matplotlib.pyplot",
-        "sklearn.metrics",
-        "ecsuite.games.training.train",
-        "ecsuite.eval.views.figures.canvas",
-    ):
+    heavy = "matplotlib.pyplot sklearn.metrics ecsuite.games.training.train ecsuite.eval.views.figures.canvas"
+    for name in heavy.split():
         import_module(name)
     train = api.train
-    api.train = lambda game, **given: train(
-        game, **{**given, "overrides": TRAINING | dict(given.get("overrides") or {})}
-    )
+
+    def small(game, **given):
+        return train(game, **{**given, "overrides": TRAINING | dict(given.get("overrides") or {})})
+
+    api.train = small
 
 
 def answer(connection: socket.socket) -> int:

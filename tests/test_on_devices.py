@@ -149,9 +149,8 @@ def test_a_run_that_was_stopped_goes_on(tmp_path):
 
 
 def test_what_keeps_steps_from_being_graphs_is_said(tmp_path, monkeypatch):
-    (tmp_path / "own.py").write_text(
-        "from ecsuite.games.channels.channels import GumbelChannel\n\n\nclass Own(GumbelChannel): ...\n"
-    )
+    code = "from ecsuite.games.channels.channels import GumbelChannel\nclass Own(GumbelChannel): ...\n"
+    (tmp_path / "own.py").write_text(code)
     notes = []
     play("disc_tiny", f"channel.kind={tmp_path}/own.py:Own", folder=tmp_path / "own", note=notes.append)
     monkeypatch.setattr(train_state, "REMARK_AFTER", 0.0)
@@ -282,10 +281,14 @@ def test_all_nine_tasks_are_measured(ask, write_data, backbone):
     assert tuple(result.splits) == tuple(TASKS) and study.machine.device == "cuda"
 
 
+def steps(number):
+    numbers = f"training.num_examples={16 * number} training.num_epochs=1"
+    return [*numbers.split(), "training.evaluate_every=99", "training.checkpoint_every=99"]
+
+
 def play_steps(number):
-    sizes = [f"training.num_examples={16 * number}", "training.num_epochs=1", "training.evaluate_every=99"]
     with tempfile.TemporaryDirectory() as folder:
-        play("disc_tiny", *sizes, "training.checkpoint_every=99", folder=Path(folder))
+        play("disc_tiny", *steps(number), folder=Path(folder))
 
 
 def learn_steps(number):
@@ -340,17 +343,9 @@ def test_how_much_a_step_of_disc_small_starts_on_the_device(tmp_path, precision)
     from pretended_cuda.device import pretended
 
     def launches(number):
-        sizes = (
-            f"training.num_examples={16 * number}",
-            "training.num_epochs=1",
-            "training.evaluate_every=99",
-        )
         with pretended() as log:
             folder = tmp_path / str(number)
-            play(
-                "disc_small", *sizes, "training.checkpoint_every=99", f"training.precision={precision}",
-                folder=folder,
-            )  # fmt: skip
+            play("disc_small", *steps(number), f"training.precision={precision}", folder=folder)
         return sum(log.launches.values())
 
     assert launches(4) - launches(3) <= 400

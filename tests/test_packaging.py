@@ -41,21 +41,13 @@ def test_the_packages_that_are_found_are_those_of_the_tree():
     assert all((ROOT / folder / "__init__.py").exists() for folder in folders)
 
 
-def test_no_stray_module_at_the_root():
+def test_the_root_is_as_agreed_and_hides_nothing_of_the_standard_library():
     files = {file.stem for file in ROOT.glob("*.py")}
     assert files == {"__init__", "__main__", "api", "cli", "corpus", "version", "setup"}
-
-
-def test_the_top_level_is_as_agreed():
     agreed = ("pyproject.toml", "games", "grammars", "agents", "eval", "cli.py", "tests", "configs")
     assert [name for name in agreed if not (ROOT / name).exists()] == []
-
-
-def test_no_module_at_the_root_hides_one_of_the_standard_library():
-    names = {
-        entry.stem for entry in ROOT.iterdir() if entry.suffix == ".py" or (entry / "__init__.py").exists()
-    }
-    assert not names & set(sys.stdlib_module_names)
+    packages = {entry.name for entry in ROOT.iterdir() if (entry / "__init__.py").exists()}
+    assert not (files | packages) & set(sys.stdlib_module_names)
 
 
 USERS_CODE = ROOT / "parts" / "own_code.py"
@@ -90,38 +82,14 @@ def test_nothing_runs_or_unpickles_what_it_reads():
                 assert (node.module or "").split(".")[0] not in FORBIDDEN_MODULES, where
 
 
-FLOORS = [
-    "version",
-    "files runtime",
-    "tables",
-    "parts corpus",
-    "agents formats eval.statistics jobs language_models",
-    "spaces grammars games.config games.participants",
-    "games.channels games.worlds",
-    "games.tasks",
-    "games.environments games.players",
-    "games.engine",
-    "games.plays",
-    "games.runs",
-    "games.training games.pictures",
-    "eval.counts",
-    "eval.models",
-    "eval.metrics",
-    "eval.results",
-    "eval.views.figures.canvas",
-    "eval.views.language",
-    "eval.views.figures",
-    "eval.views",
-    "eval.run_metrics",
-    "downloads",
-    "eval.experiments eval.views.html eval.icy.fast eval.icy eval.xferbench "
-    "eval.translation eval.xtreme.scoring eval.xtreme eval.results.verification eval.views.methods people",
-    "eval.experiments.claims",
-    "hub testing",
-    "commands",
-    "api cli",
-    "__main__",
-]
+FLOORS = """version | files runtime | tables | parts corpus | agents formats eval.statistics jobs language_models
+| spaces grammars games.config games.participants | games.channels games.worlds | games.tasks
+| games.environments games.players | games.engine | games.plays | games.runs | games.training games.pictures
+| eval.counts | eval.models | eval.metrics | eval.results | eval.views.figures.canvas | eval.views.language
+| eval.views.figures | eval.views | eval.run_metrics | downloads
+| eval.experiments eval.views.html eval.icy.fast eval.icy eval.xferbench eval.translation eval.xtreme.scoring
+  eval.xtreme eval.results.verification eval.views.methods people
+| eval.experiments.claims | hub testing | commands | api cli | __main__""".split("|")
 """Parts by floor, from the ground up. A file imports from its own part and from floors below; within a floor, parts
 import each other in one direction."""
 FLOOR_OF = {part: number for number, parts in enumerate(FLOORS) for part in parts.split()}
@@ -135,12 +103,9 @@ def part_of(module: str) -> str | None:
 @functools.cache
 def imports() -> list[tuple[str, str, str]]:
     """Pairs of modules of which the first imports the second, without `ecsuite.`, and the place."""
-    modules = {
-        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for file in SOURCES
-    }
-    found = []
+    modules, found = {*map(module_of, SOURCES)}, []
     for file in SOURCES:
-        own = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        own = module_of(file)
         for node in statements(ast.parse(file.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ecsuite."):
                 where = f"{file.relative_to(ROOT)}:{node.lineno}"
@@ -154,12 +119,14 @@ def imports() -> list[tuple[str, str, str]]:
 def test_every_folder_is_in_the_table_of_contributing():
     text = (ROOT / "CONTRIBUTING.md").read_text()
     table = text[text.index("| part | what is in it |") : text.index("Some questions")]
-    folders = [
-        package.replace(".", "/") for package in find_packages(str(ROOT)) if package not in ("eval", "games")
-    ]
+    folders = (package.replace(".", "/") for package in {*find_packages(str(ROOT))} - {"eval", "games"})
     for folder in (*folders, "configs", "docs", "examples", "benchmarks", "tests"):
         parent, _, own = folder.rpartition("/")
         assert f"`{folder}/`" in table or (f"`{parent}/` with" in table and f"`{own}/`" in table), folder
+
+
+def module_of(file: Path) -> str:
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
 def test_every_module_is_of_a_part():
@@ -175,9 +142,7 @@ def test_files_import_only_from_floors_below():
         first, second = part_of(own), part_of(other)
         if first is not None and second is not None and first != second:
             between.add((first, second))
-            assert FLOOR_OF[second] <= FLOOR_OF[first], (
-                f"{where}: {first} imports {second}, which is above it"
-            )
+            assert FLOOR_OF[second] <= FLOOR_OF[first], f"{where}: {first} imports {second} from above"
     assert not [pair for pair in between if pair[::-1] in between]
 
 
@@ -210,10 +175,8 @@ def test_no_module_imports_itself_through_others():
 
 
 def test_importing_the_command_line_imports_nothing_heavy():
-    script = (
-        "import sys, ecsuite.cli; "
-        "print(*sorted({'torch', 'transformers', 'datasets', 'ecsuite.eval.icy.protocol'} & set(sys.modules)))"
-    )
+    heavy = {"torch", "transformers", "datasets", "ecsuite.eval.icy.protocol"}
+    script = f"import sys, ecsuite.cli; print(*sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
 
@@ -229,20 +192,13 @@ def test_shipped_data_are_in_the_package():
     shipped = {file for pattern in patterns for file in ROOT.glob(pattern)}
     folders = [ROOT / name for name in ("commands", "configs", "downloads", "eval", "people")]
     needed = {ROOT / "py.typed", *(file for folder in folders for file in folder.rglob("*.yaml"))}
-    needed |= {
-        ROOT / "eval" / "experiments" / "claims" / "verdicts.json",
-        ROOT / "eval" / "views" / "methods" / "methods.txt",
-    }
-    needed |= {
-        file for place in ("commands", "eval/views/html") for file in (ROOT / place / "templates").iterdir()
-    }
+    needed |= {ROOT / "eval/experiments/claims/verdicts.json", ROOT / "eval/views/methods/methods.txt"}
+    for place in ("commands/templates", "eval/views/html/templates", "language_models/prompts"):
+        needed |= set((ROOT / place).iterdir())
     needed |= {file for file in (ROOT / "people" / "pages").rglob("*") if file.is_file()}
-    needed |= set((ROOT / "language_models" / "prompts").iterdir())
     assert shipped == needed
-    assert {file.name for file in (ROOT / "eval").rglob("*.yaml")} == {
-        "citations.yaml", "presets.yaml", "protocols.yaml", "published.yaml", "published_scores.yaml", "tasks.yaml",
-        "typologies.yaml",
-    }  # fmt: skip
+    names = "citations presets protocols published published_scores tasks typologies"
+    assert {file.stem for file in (ROOT / "eval").rglob("*.yaml")} == set(names.split())
 
 
 def test_constraints_pin_every_dependency():

@@ -98,7 +98,7 @@ def test_pairs_of_sentences(hub, tmp_path):
     lines = gzip.decompress((tmp_path / "pairs.gz").read_bytes()).decode().split("\n")
     assert lines == [
         "One.\tUn.",
-        "Two or more ?\tDeux ou plus ?",
+        "Two or more ?\tDeux  ou plus\u00a0\u202f?",
         "4\t4",
         "",
     ]  # no sign ends a column or a line

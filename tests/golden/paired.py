@@ -43,47 +43,25 @@ sys.argv[0] = "ecsuite"
 main()
 """
 """Started in a program of its own with the package's folder, and what is typed after `ecsuite`."""
-SET_GAME = ("thing_qt", "--set", "training.num_examples=6400", "--set", "training.num_epochs=1")
-SET_GAME += ("--set", "training.evaluate_every=20", "--set", "evaluation.num_valid=256")
-SOCIETY = (
-    "--set",
-    "society.senders=3",
-    "--set",
-    "society.receivers=4",
-    "--set",
-    "society.sender_speeds=[0.5]",
+
+
+def settings(text: str) -> list[str]:
+    return [f"--set={each}" for each in text.split()]
+
+
+SET_GAME = settings(
+    "training.num_examples=6400 training.num_epochs=1 training.evaluate_every=20 evaluation.num_valid=256"
 )
-SOCIETY += (
-    "--set",
-    "channel=reinforce",
-    "--set",
-    "generations.every=40",
-    "--set",
-    "generations.transmit=true",
-)
-SOCIETY += ("--set", "generations.sender_steps=10", "--set", "generations.receiver_steps=5")
-SOCIETY += ("--set", "generations.size=64", "--set", "society.imitate_every=7")
+SOCIETY = settings("""society.senders=3 society.receivers=4 society.sender_speeds=[0.5] channel=reinforce
+    generations.every=40 generations.transmit=true generations.sender_steps=10 generations.receiver_steps=5
+    generations.size=64 society.imitate_every=7""")
 FP32 = ("--set", "training.precision=fp32", "--device", "cpu")
-ICY = (
-    "--model", "husendz:dgsend", "--model", "lstm", "--num-attributes", "2", "--num-values", "4", "--word-length", "2",
-    "--hidden-size", "32", "--seeds", "2", "--grammar", "perm", "--grammar", "hol", "--workers", "1",
-)  # fmt: skip
-CBM = (
-    "--row", "thing_qt", "--row", "shape_gs_l4", "--seeds", "1", "--set", "training.num_examples=1280",
-    "--set", "training.num_epochs=1", "--set", "evaluation.num_valid=256", "--set", "training.precision=fp32",
-    "--set", "evaluation.corpus_size=200", "--workers", "1", "--device", "cpu",
-)  # fmt: skip
+ICY = """--model husendz:dgsend --model lstm --num-attributes 2 --num-values 4 --word-length 2 --hidden-size 32
+    --seeds 2 --grammar perm --grammar hol --workers 1""".split()
 XFERBENCH = ("--workers", "1", "--device", "cpu")
-NOT_FIGURES = (
-    "seconds",
-    "examples_per_second",
-    "about",
-    "reason",
-    "signature",
-    "note",
-    "warning",
-    "reference",
-)
+CBM = [*"--row thing_qt --row shape_gs_l4 --seeds 1".split(), *XFERBENCH, *settings("""training.num_examples=1280
+    training.num_epochs=1 evaluation.num_valid=256 training.precision=fp32 evaluation.corpus_size=200""")]  # fmt: skip
+NOT_FIGURES = "seconds examples_per_second about reason signature note warning reference".split()
 """Keys whose values are times, or texts for people, or tell of versions."""
 
 
@@ -124,7 +102,7 @@ def disc_tiny(version: Version) -> dict[str, Any]:
 
 
 def set_game(version: Version) -> dict[str, Any]:
-    version.run("train-game", *SET_GAME, *FP32, "--out", "sets")
+    version.run("train-game", "thing_qt", *SET_GAME, *FP32, "--out", "sets")
     return run_folder(version.work / "sets")
 
 

@@ -1,5 +1,6 @@
 """Generators of the pretended device, which know their device and have streams of their own."""
 
+from contextlib import contextmanager
 from typing import ClassVar
 
 import torch
@@ -47,16 +48,13 @@ def place_of(generator):
     return Generator.places.get(generator._cdata, torch.device("cpu"))
 
 
-class drawing_from:
+@contextmanager
+def drawing_from(generator):
     """Let draws of torch's global generator on the CPU come from another one."""
-
-    def __init__(self, generator):
-        self.generator = generator
-
-    def __enter__(self):
-        self.before = torch.default_generator.get_state()
-        torch.default_generator.set_state(self.generator.get_state())
-
-    def __exit__(self, *_):
-        self.generator.set_state(torch.default_generator.get_state())
-        torch.default_generator.set_state(self.before)
+    before = torch.default_generator.get_state()
+    torch.default_generator.set_state(generator.get_state())
+    try:
+        yield
+    finally:
+        generator.set_state(torch.default_generator.get_state())
+        torch.default_generator.set_state(before)

@@ -1,5 +1,7 @@
 """Graphs of the pretended device: what was done in a capture is done again, from and into the same memory."""
 
+from contextlib import contextmanager, nullcontext
+
 import torch
 from torch.utils._pytree import tree_leaves, tree_map_only
 
@@ -64,11 +66,8 @@ class Graph:
     @torch.no_grad()
     def replay(self):
         for compute, args, kwargs, result, generator in self.program:
-            if generator is None:
+            with nullcontext() if generator is None else drawing_from(generator):
                 again = compute(*args, **kwargs)
-            else:
-                with drawing_from(generator):
-                    again = compute(*args, **kwargs)
             for old, new in zip(tree_leaves(result), tree_leaves(again), strict=True):
                 if isinstance(old, torch.Tensor) and memory(old) != memory(new):
                     old.copy_(new)
@@ -79,16 +78,14 @@ def memory(tensor):
 
 
 def capturing(operations):
-    class Capture:
-        def __init__(self, graph, pool=None, capture_error_mode="global"):
-            self.graph = graph
-
-        def __enter__(self):
-            self.graph.begin(operations.generator)
-            operations.graph = self.graph
-
-        def __exit__(self, kind, error, trace):
+    @contextmanager
+    def capture(graph, pool=None, capture_error_mode="global"):
+        graph.begin(operations.generator)
+        operations.graph = graph
+        try:
+            yield
+        finally:
             operations.graph = None
-            self.graph.end()
+            graph.end()
 
-    return Capture
+    return capture

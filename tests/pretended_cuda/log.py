@@ -20,12 +20,7 @@ class Log:
     """
 
     def __init__(self):
-        self.syncs, self.launches, self.unordered, self.undeclared = (
-            Counter(),
-            Counter(),
-            Counter(),
-            Counter(),
-        )
+        self.syncs, self.launches, self.unordered, self.undeclared = (Counter() for _ in range(4))
 
     def report(self) -> str:
         counts = [

@@ -37,11 +37,10 @@ def refuse_products(name, tensors, place):
         return
     if not tensors[0].is_floating_point():
         raise RuntimeError(f'"{name}_cuda" not implemented for {tensors[0].dtype}')
-    if torch.are_deterministic_algorithms_enabled() and not os.environ.get(
-        "CUBLAS_WORKSPACE_CONFIG", ""
-    ).startswith(":"):
+    workspace = os.environ.get("CUBLAS_WORKSPACE_CONFIG", "")
+    if torch.are_deterministic_algorithms_enabled() and not workspace.startswith(":"):
         raise RuntimeError(
-            "Deterministic behavior was enabled, but this operation needs CUBLAS_WORKSPACE_CONFIG=:4096:8"
+            "Deterministic behavior was enabled, but CUBLAS_WORKSPACE_CONFIG=:4096:8 is needed"
         )
 
 

@@ -1,5 +1,7 @@
 """Tensors of the pretended device, and what each operation does to them."""
 
+from contextlib import nullcontext
+
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
 from torch.utils._pytree import tree_leaves, tree_map
@@ -84,16 +86,12 @@ class Operations(TorchDispatchMode):
                 return CPU
             return leaf.inner if isinstance(leaf, Pretended) else leaf
 
-        plain_args, plain_kwargs = tree_map(
-            plain, (args, {key: v for key, v in kwargs.items() if key != "pin_memory"})
-        )
+        unpinned = {key: value for key, value in kwargs.items() if key != "pin_memory"}
+        plain_args, plain_kwargs = tree_map(plain, (args, unpinned))
         compute = KERNELS.get(name, func)
         if self.graph is not None:
             self.graph.write(func, plain_args, plain_kwargs)
-        if draws:
-            with drawing_from(self.generator):
-                made = compute(*plain_args, **plain_kwargs)
-        else:
+        with drawing_from(self.generator) if draws else nullcontext():
             made = compute(*plain_args, **plain_kwargs)
         if not stays:
             return made
@@ -118,15 +116,13 @@ class Operations(TorchDispatchMode):
                 )
         if asked is not None or name in rules.FREE or name in ("copy_", "_to_copy") or not any(here):
             return
-        takes_scalars = (
-            torch.Tag.pointwise in func.tags or name in rules.INDEXED or "fill" in name or name == "where"
-        )
+        takes_scalars = torch.Tag.pointwise in func.tags or name in rules.INDEXED
+        takes_scalars = takes_scalars or "fill" in name or name == "where"
         for number, (tensor, is_here) in enumerate(zip(tensors, here, strict=True)):
             is_scalar = takes_scalars and tensor.dim() == 0
             # Indices may be on the CPU, but not the values that are put.
-            is_index = (
-                name in rules.INDEXED and here[0] and number > 0 and (name == "index" or tensor is not tensors[-1])
-            )  # fmt: skip
+            is_index = name in rules.INDEXED and here[0] and number > 0
+            is_index = is_index and (name == "index" or tensor is not tensors[-1])
             if not (is_here or is_scalar or is_index):
                 raise RuntimeError(
                     "Expected all tensors to be on the same device, but found at least two devices, "

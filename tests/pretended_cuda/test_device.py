@@ -76,9 +76,8 @@ def test_deterministic_algorithms_are_refused_where_there_are_none(open_device, 
         with open_device(), pytest.raises(RuntimeError, match="cumsum_cuda does not have a deterministic"):
             torch.ones(3, device="cuda").cumsum(0)
         with open_device():
-            torch.zeros(3, device="cuda").index_add_(
-                0, torch.zeros(2, device="cuda").long(), torch.ones(2, device="cuda")
-            )
+            index, ones = torch.zeros(2, device="cuda").long(), torch.ones(2, device="cuda")
+            torch.zeros(3, device="cuda").index_add_(0, index, ones)
     finally:
         torch.use_deterministic_algorithms(False)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from torch import nn
 
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.training.train import train
@@ -17,6 +18,35 @@ from ecsuite.runtime.recording import Recorded, external_call, guard
 @pytest.fixture
 def at_once(monkeypatch):
     monkeypatch.setattr(recording, "NUM_CALLS_BEFORE", 0)
+
+
+def test_it_draws_writes_and_differentiates_as_the_function_does(at_once):
+    torch.manual_seed(0)
+    layer, total, generator = nn.Linear(3, 2), torch.zeros(()), torch.Generator()
+    recorded, calls, losses = Recorded(), [], []
+
+    def function(inputs):
+        calls.append(1)
+        noise = torch.empty(4, 2).exponential_(generator=generator)
+        hidden = (layer(inputs) + noise).sigmoid() + 1
+        hidden[:, 0].mul_(2)
+        loss = (hidden * hidden.chunk(2, 1)[1]).softmax(-1)[:, 0].sum()
+        total.add_(loss.detach())
+        return {"loss": loss.detach()}, [*torch.autograd.grad(loss, layer.parameters()), None]
+
+    for seed in range(4):
+        inputs, before = torch.randn(4, 3), total.clone()
+        expected, gradients = (generator.manual_seed(seed), function(inputs))[1]
+        after = total.clone()
+        total.copy_(before)
+        generator.manual_seed(seed)
+        found, returned = recorded("form", function, [inputs])
+        losses.append((found["loss"], expected["loss"]))
+        assert torch.equal(total, after) and returned[2] is None
+        assert all(map(torch.equal, returned[:2], gradients[:2]))
+        layer.weight.data.sub_(returned[0])
+    assert all(torch.equal(*each) for each in losses)  # also those of earlier calls
+    assert len(calls) == 5  # each time beside it, and once to record it
 
 
 def test_what_is_outside_is_called_again_and_asked_again(at_once):
