@@ -40,7 +40,6 @@ ALL_DRAWS = {}
 
 LONGEST_NAME = 100
 LONGEST_VALUE = 16
-"""Characters of a text in it; a command line may have twice as many."""
 
 
 def pytest_make_parametrize_id(val, argname):

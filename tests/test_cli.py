@@ -1,5 +1,3 @@
-"""The command line as users meet it: output, messages, exit codes, and what it must not import."""
-
 import json
 import subprocess
 import sys

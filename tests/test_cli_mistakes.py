@@ -1,5 +1,3 @@
-"""What users get wrong on the command line: a line that names it, exit code 2, and nothing written."""
-
 import re
 import shutil
 import sys

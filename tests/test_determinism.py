@@ -1,5 +1,3 @@
-"""The same run has the same bytes, whatever hash seed, folder, copy or executor; else how much differs."""
-
 import json
 import os
 import shutil

@@ -21,7 +21,6 @@ FIGURES_OF_SPEECH = (
     r"pupils?|lessons?|schooling|schooled|workshops?|imitators?|in vain|told right|born|hopeless|thrifty|"
     r"(?<!as )by chance|an ear for|is dear|are dear"
 )
-"""Figures of speech that no comment, docstring, message or page has."""
 
 
 def test_comments_and_messages_have_no_figures_of_speech():

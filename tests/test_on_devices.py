@@ -1,5 +1,3 @@
-"""Everything that computes with torch, once on the device that `pytest --device` names; other tests are of the CPU."""
-
 import itertools
 import json
 import math

@@ -1,5 +1,3 @@
-"""What ships: the package list equals the tree, and nothing that loads or runs foreign code is in the source."""
-
 import ast
 import functools
 import os
@@ -51,7 +49,6 @@ def test_the_root_is_as_agreed_and_hides_nothing_of_the_standard_library():
 
 
 USERS_CODE = ROOT / "parts" / "own_code.py"
-"""The one file that runs what a user wrote: parts that the user named."""
 FORBIDDEN = {"eval", "exec", "compile", "__import__"}
 FORBIDDEN_ATTRIBUTES = {
     ("yaml", "load"), ("yaml", "unsafe_load"), ("yaml", "full_load"), ("torch", "load"), ("torch", "save"),

@@ -1,5 +1,3 @@
-"""Files of every released version are read by this one, with the values that they hold: `fixtures/release.py`."""
-
 import json
 import shutil
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The tables of commands in all forms: each command that has one prints it `--as` any, and its LaTeX compiles."""
-
 import csv
 import io
 import shutil

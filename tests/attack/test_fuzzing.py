@@ -1,5 +1,3 @@
-"""Every reader takes changed input as it should: accepted or refused in one short line, quickly, in little memory."""
-
 import shutil
 
 import pytest

@@ -1,5 +1,3 @@
-"""What is made of the results of claims is what they say, and criteria are older than results."""
-
 import functools
 import itertools
 import json

@@ -1,5 +1,3 @@
-"""What is missing is said before a download, a plan or a start is announced, by every command: one line, no file."""
-
 import shutil
 import sys
 from pathlib import Path

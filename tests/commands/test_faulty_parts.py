@@ -1,5 +1,3 @@
-"""Faults of a user's own part, in each kind: one line that names file and line, exit code 2, and nothing written."""
-
 import re
 from pathlib import Path
 

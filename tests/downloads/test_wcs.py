@@ -1,5 +1,3 @@
-"""The World Color Survey: the archive's files become tables and corpora, and the whole survey where it is at hand."""
-
 import csv
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Files as researchers have them, each with what it means: symbols, values, roles, scores, or what is to be said."""
-
 import gzip
 import json
 import lzma

@@ -1,5 +1,3 @@
-"""Exports of programs, and drawn ones of each layout, are read back; damaged ones end well or in a clear error."""
-
 import csv
 import io
 import json

@@ -1,5 +1,3 @@
-"""Files of other programs: each is read right, or asked about, and the first command that is offered reads it right."""
-
 from collections import Counter
 from pathlib import Path
 

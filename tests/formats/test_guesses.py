@@ -1,5 +1,3 @@
-"""What is guessed of files: what stands between symbols, what a column is, one-hot values; and what is said."""
-
 import json
 
 import pytest

@@ -1,5 +1,3 @@
-"""What `convert` writes is read back as an equal corpus, apart from what it says that the form does not hold."""
-
 import shutil
 import tempfile
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""Values of NumPy, pandas and JSON that a corpus may have: each is written and read as the same, or refused."""
-
 import json
 import math
 from dataclasses import replace

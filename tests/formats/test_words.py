@@ -1,5 +1,3 @@
-"""Words of users about a file: rows, attributes, parts of objects, layouts of their own, systems of several files."""
-
 import json
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""What goes wrong between here and the hub is a line, and nothing half is left: the folder is whole, or not there."""
-
 import errno
 import json
 import os

@@ -1,5 +1,3 @@
-"""A run, a corpus, a file and a sweep go to the hub and come back; what is there is read like what never left."""
-
 import json
 import shutil
 import sys

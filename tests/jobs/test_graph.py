@@ -1,5 +1,3 @@
-"""Graphs of jobs: what is kept is not computed again, what fails fails alone, and processes share a store."""
-
 import subprocess
 from dataclasses import replace
 from pathlib import Path

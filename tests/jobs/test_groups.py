@@ -1,5 +1,3 @@
-"""The folder from which workers take groups of jobs: each is taken once, by whoever asks first, and none is lost."""
-
 import errno
 import json
 import os

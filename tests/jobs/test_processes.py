@@ -1,5 +1,3 @@
-"""Processes that share a store, or are killed: nothing is lost, and nothing is computed twice but what was running."""
-
 import json
 import os
 import random
@@ -98,7 +96,6 @@ def xtreme(runner, _, ask):
 
 
 STUDIES = (translation, concept_games, xferbench, icy, xtreme)
-"""Functions that run a small study and return its result as JSON values."""
 
 
 def without_times(value):

@@ -1,5 +1,3 @@
-"""Jobs in Ray, on a cluster of two nodes of this machine: the same bytes, also when a node or the command is killed."""
-
 import json
 import os
 import signal

@@ -1,5 +1,3 @@
-"""Jobs in a real Slurm of this machine: the same bytes, whatever is killed; skipped where none can be started."""
-
 import json
 import os
 import re

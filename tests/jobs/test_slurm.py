@@ -1,5 +1,3 @@
-"""Jobs in Slurm: tasks that end, die, are left behind and taken up again; Slurm is imitated, see `test_real_slurm`."""
-
 from contextlib import nullcontext
 from types import SimpleNamespace
 

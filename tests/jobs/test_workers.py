@@ -1,5 +1,3 @@
-"""Processes that are killed, out of memory, or hang: one line, a second try alone, and the rest goes on."""
-
 import itertools
 import os
 import shutil

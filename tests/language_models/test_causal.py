@@ -1,5 +1,3 @@
-"""A causal model made on the spot: whatever its weights say, its answers are those that are allowed."""
-
 import numpy as np
 import pytest
 import torch

@@ -1,5 +1,3 @@
-"""A real server, llama.cpp, with a small published model: what the imitation of `model_server` can't show."""
-
 import json
 import threading
 import time

@@ -1,5 +1,3 @@
-"""Prompts and answers: templates say where they fail and reach nothing, and answers are read as they are meant."""
-
 import pytest
 
 from ecsuite.language_models.backend import Allowed

@@ -1,5 +1,3 @@
-"""Reading configs: strict in keys, values and types, with messages that name the place and the remedy."""
-
 from ecsuite.runtime.errors import look_up, unknown_name
 
 

@@ -1,5 +1,3 @@
-"""Names of parts in files: what they are, what is imported, and what is told of those that can't be."""
-
 import pytest
 
 from ecsuite.agents.registry import SENDERS

@@ -1,5 +1,3 @@
-"""The user's files that a part imports: which they are, how they are loaded, and that a change of one is seen."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""Parts: sections and their short forms, layers, checked options, and that every registered class is one."""
-
 from dataclasses import dataclass
 from typing import Annotated, Literal
 

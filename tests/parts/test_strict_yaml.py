@@ -1,5 +1,3 @@
-"""YAML 1.2's core schema: what is a number, a truth value, nothing or a text; what is written is read alike."""
-
 import re
 import runpy
 from types import SimpleNamespace

@@ -1,5 +1,3 @@
-"""People who learn the language of trained agents: what they are shown, who judges, and what is reported."""
-
 import csv
 import json
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""Chains and pairs in a real browser: five generations, twenty pairs with lost connections, a partner who leaves."""
-
 import hashlib
 
 import pytest

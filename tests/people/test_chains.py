@@ -1,5 +1,3 @@
-"""Chains of participants: who learns from whom, whose place is given again, and what is measured of the languages."""
-
 import pytest
 
 pytest.importorskip("starlette", reason="the extra `people` is not installed")

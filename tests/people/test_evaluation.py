@@ -1,5 +1,3 @@
-"""The report and the export of a study: who counts, what is said of whom, and what leaves no trace of a person."""
-
 import csv
 import json
 

@@ -1,5 +1,3 @@
-"""The pages in a real browser: whole games, what goes wrong on the way, and who can use them."""
-
 import pytest
 from browser_participant import CHROMIUM, Player, accessible, rows
 

@@ -1,5 +1,3 @@
-"""Live pairs: who meets whom, that nothing is lost or counted twice, and what happens when one leaves."""
-
 import csv
 import json
 

@@ -1,5 +1,3 @@
-"""A person meets agents in rounds, in a real browser: choosing and typing, a killed server, a run at the end."""
-
 import pytest
 from browser_participant import CHROMIUM, accessible
 

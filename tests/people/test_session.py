@@ -1,5 +1,3 @@
-"""A whole game: what is judged, stored once, and what a participant can do twice without harm."""
-
 from dataclasses import replace
 
 import pytest

@@ -1,5 +1,3 @@
-"""Corpora that are made in Python: what is given is taken as it is meant, or refused with its place."""
-
 import numpy as np
 import pytest
 

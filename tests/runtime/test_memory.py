@@ -1,5 +1,3 @@
-"""Memory, provenance, time left, values computed ahead, and steps of optimizers."""
-
 import gzip
 import json
 import lzma

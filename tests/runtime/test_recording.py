@@ -1,5 +1,3 @@
-"""Recorded operations give what the function gives, to the last bit; what depends on values is not recorded."""
-
 import json
 
 import numpy as np

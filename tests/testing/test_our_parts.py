@@ -1,5 +1,3 @@
-"""Our own parts hold what users' parts must hold: every registered part passes the checks of its kind."""
-
 import json
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""`ecsuite check` finds faults that were put into parts on purpose, and none in parts that are right."""
-
 import pytest
 from quick_checks import TRAIN_MORE, without
 
