@@ -7,14 +7,17 @@ ended by their numbers; nothing of a Slurm that the machine may have is touched.
 """
 
 import getpass
+import json
 import os
 import secrets
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch")
 NODES = ("n1", "n2")
@@ -124,6 +127,21 @@ def configuration(folder: Path, port: int) -> str:
         "PartitionName=high Nodes=ALL PriorityTier=2 PreemptMode=OFF MaxTime=60",
     ]
     return "\n".join(lines) + "\n"
+
+
+def corpora(folder: Path) -> dict[str, bytes]:
+    """The bytes of the corpora of a sweep, by run."""
+    return {file.parent.name: file.read_bytes() for file in Path(folder).glob("runs/*/corpus.jsonl")}
+
+
+def scores(folder: Path) -> list[Any]:
+    return [run["scores"] for run in json.loads(Path(folder, "sweep.json").read_bytes())["runs"]]
+
+
+def program(*arguments: str, folder: Path) -> "subprocess.Popen[str]":
+    """`ecsuite` with arguments in a folder, started."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, "-m", "ecsuite.cli", *arguments], cwd=folder, **pipes)
 
 
 def free_port() -> int:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ecsuite.eval.views.console import Reporter
+
 QUICK = ["--epochs", "1", "--set", "training.num_examples=256", "--set", "evaluation.num_valid=64"]
 PYTHON = [sys.executable, "-c", "from ecsuite.cli import main; main()"]
 
@@ -120,3 +122,26 @@ def test_signals_end_a_process_well_and_resume_goes_on_to_the_same_bytes(ecsuite
     assert ecsuite("train-game", *settings, "--out", "whole")[0] == 0
     for name in ("corpus.jsonl", "meanings.jsonl", "checkpoint-000000048.safetensors"):
         assert Path("run", name).read_bytes() == Path("whole", name).read_bytes()
+
+
+STOPPED = [
+    (signal.SIGINT, 130, "stopped by Ctrl-C with a checkpoint and a corpus of the agents so far"),
+    (signal.SIGTERM, 75, "stopped by a signal with a checkpoint and no corpus"),
+]
+
+
+@pytest.mark.parametrize(("number", "code", "why"), STOPPED)
+def test_what_follows_with_and_is_not_run_after_a_training_that_was_stopped(
+    ecsuite, succeeded, monkeypatch, number, code, why
+):
+    def send_signal(reporter, label, done, total):
+        if done == 1:
+            signal.raise_signal(number)
+
+    monkeypatch.setattr(Reporter, "progress", send_signal)
+    sizes = ("--epochs", "1", "--set", "training.num_examples=512", "--device", "cpu", "--out", "run")
+    got, out, err = ecsuite("train-game", "disc_tiny", *sizes)
+    assert got == code and err.splitlines()[-1] == f"{why}; --resume continues it in run"
+    assert "step 2 of 4" in out and "next: ecsuite score" not in out and "--resume" not in out  # told once
+    assert Path("run/corpus.jsonl").exists() == (code == 130)
+    succeeded("train-game", "disc_tiny", *sizes, "--resume")

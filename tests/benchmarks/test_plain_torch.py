@@ -25,9 +25,7 @@ PARTS = {
 @pytest.fixture(scope="module")
 def peer():
     spec = importlib.util.spec_from_file_location("plain_torch", PEER)
-    module = sys.modules["plain_torch"] = importlib.util.module_from_spec(
-        spec
-    )  # `dataclasses` looks for it there
+    sys.modules["plain_torch"] = module = importlib.util.module_from_spec(spec)  # where `dataclasses` looks
     spec.loader.exec_module(module)
     return module
 

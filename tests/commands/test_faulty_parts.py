@@ -88,26 +88,22 @@ def test_a_fault_is_told_in_a_line_and_nothing_is_written(ecsuite, tmp_path, kin
 
 UNFIT = {
     "ends": (
-        "channel",
-        ("return rotated(message", "return rotated(replace(message, ends=message.ends * 0.5)"),
+        "channel", "return rotated(message", "return rotated(replace(message, ends=message.ends * 0.5)",
         "own: the probabilities of a message's ends do not add up to 1",
     ),
     "length": (
-        "sender",
-        (
-            "return builder.message()",
-            "m = builder.message(); object.__setattr__(m, 'length', m.length + 1); return m",
-        ),
+        "sender", "return builder.message()",
+        "m = builder.message(); object.__setattr__(m, 'length', m.length + 1); return m",
         "own: the length of a message is not the mean of its ends",
     ),
-    "no target": ("world", ("labels=labels,", "labels=labels & False,"), "own: expected a target among"),
-    "infinite": ("task", ("loss=loss,", "loss=loss / 0,"), "own: expected finite measures, got {'loss': "),
-}
+    "no target": ("world", "labels=labels,", "labels=labels & False,", "own: expected a target among"),
+    "infinite": ("task", "loss=loss,", "loss=loss / 0,", "own: expected finite measures, got {'loss': "),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", UNFIT)
 def test_what_does_not_fit_is_told_before_the_first_step(ecsuite, tmp_path, fault):
-    kind, (right, wrong), message = UNFIT[fault]
+    kind, right, wrong, message = UNFIT[fault]
     code = template(kind)
     assert right in code
     code = code.replace("import dataclass", "import dataclass, replace")
@@ -122,9 +118,7 @@ KINDS = [kind for kind in COMMANDS if kind != "model of icy"]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_part_of_another_kind_is_told_what_it_must_be(refused, tmp_path, kind):
-    other = (
-        KINDS[KINDS.index(kind) - 1] if kind != "grammar" else "sender"
-    )  # metrics are functions of one argument, too
+    other = KINDS[KINDS.index(kind) - 1] if kind != "grammar" else "sender"  # metrics are functions, too
     Path("corpus.jsonl").write_text("[1, 2]\n[2, 1]\n")
     Path("own.py").write_text(template(other))
     err = refused(*COMMANDS[kind])

@@ -83,13 +83,6 @@ def test_a_plan_computes_nothing(succeeded, as_json):
 
 
 @pytest.mark.slow
-def test_two_processes_give_what_one_gives(as_json):
-    command = ["icy", "--model", "fc1l", *QUICK[:-2], "--grammar", "perm", "--seeds", "4"]
-    one, two = (as_json(*command, "--workers", number, "--cache", number) for number in ("1", "2"))
-    assert without_times(one) == without_times(two)
-
-
-@pytest.mark.slow
 def test_a_study_of_one_s_own(as_json):
     Path("mine.yaml").write_text(
         "models: [fc1l]\ngrammars: [perm]\nseeds: [4]\ntarget: 0.5\nnum_attributes: 2\nnum_values: 3\nword_length: 2\n"

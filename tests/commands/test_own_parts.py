@@ -18,51 +18,43 @@ def nothing_is_trusted(monkeypatch):
     monkeypatch.setattr(own_code, "_trusted", set())
 
 
-@pytest.mark.parametrize(
-    ("kind", "left_out"),
-    [
-        *(("metric", ()), ("task", TRAIN)),
-        *((kind, TRAIN) for kind in ("distance", "reward")),
-        *(pytest.param(kind, (), marks=pytest.mark.slow) for kind in KINDS if kind != "metric"),
-    ],
-)
-def test_a_new_file_passes_its_checks(ecsuite, succeeded, monkeypatch, tmp_path, kind, left_out):
+@pytest.mark.parametrize(("kind", "left_out"), [
+    ("metric", ()), *((kind, TRAIN) for kind in ("task", "distance", "reward")),
+    *(pytest.param(kind, (), marks=pytest.mark.slow) for kind in KINDS if kind != "metric"),
+])  # fmt: skip
+def test_a_new_file_passes_its_checks(ecsuite, succeeded, monkeypatch, kind, left_out):
     quick = [check for check in games.ALL if check.__doc__.rstrip(".") not in left_out]
     monkeypatch.setattr(games, "ALL", quick)
-    out = succeeded("new", kind, "my_own.py")
+    lines = succeeded("new", kind, "my_own.py").splitlines()
     part = "./my_own.py:my_own" if kind in ("metric", "grammar", "distance") else "./my_own.py:MyOwn"
-    assert out.splitlines()[1:] == [f"try it: ecsuite check {part}", out.splitlines()[2]]
+    assert lines[1] == f"try it: ecsuite check {part}" and len(lines) == 3
     code, out, _ = ecsuite("check", part, "--json")
     found = json.loads(out)
-    assert found["kind"] == kind and code == 0, found
-    assert all(check["holds"] for check in found["checks"])
+    assert found["kind"] == kind and code == 0 and all(check["holds"] for check in found["checks"]), found
 
 
 QUICK = ("distance", "reward", "frequencies", "learner")
-SMALL = (
-    "training.num_examples=64", "training.batch_size=16", "training.num_epochs=1", "evaluation.corpus_size=8"
-)  # fmt: skip
+SMALL = [
+    f"--set={each}"
+    for each in ("training.num_examples=64", "training.batch_size=16", "training.num_epochs=1")
+]
 
 
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=() if kind in QUICK else pytest.mark.slow) for kind in KINDS]
 )
-def test_a_new_file_is_used_as_the_command_says(ecsuite, succeeded, tmp_path, kind):
-    code, out, _ = ecsuite("new", kind, "my_own.py")
-    assert code == 0
-    commands = out.splitlines()[2].removeprefix("use it: ").replace("runs/disc_small", "run")
-    commands = commands.replace("disc_small", "disc_tiny").split(" && ")
-    settings = [word for each in SMALL for word in ("--set", each)]
+def test_a_new_file_is_used_as_the_command_says(succeeded, tmp_path, kind):
+    use = succeeded("new", kind, "my_own.py").splitlines()[2].removeprefix("use it: ")
+    commands = use.replace("runs/disc_small", "run").replace("disc_small", "disc_tiny").split(" && ")
+    settings = [*SMALL, "--set=evaluation.corpus_size=8", "--quiet"]
     if commands[0].startswith("ecsuite score run "):
-        assert ecsuite("train-game", "disc_tiny", *settings, "--quiet", "--out", "run")[0] == 0
+        succeeded("train-game", "disc_tiny", *settings, "--out", "run")
     for command in commands:
         words = command.replace("runs/my_own", "language").split()[1:]
         if words[0] == "train-game":
-            words += [*settings, "--quiet", "--out", "used"]
+            words += [*settings, "--out", "used"]
             words += [] if words[1] == "naming" else ["--set", "evaluation.num_valid=16"]
-        if words[0] == "grammar":
-            words += ["--out", "language"]
-        succeeded(*words)
+        succeeded(*words, *(["--out", "language"] if words[0] == "grammar" else []))
         if words[0] == "train-game":
             assert (tmp_path / "used" / "corpus.jsonl").exists()
 
@@ -112,8 +104,7 @@ def test_commands_that_meet_foreign_code_have_the_option_or_name_one_that_has_it
         "./own.py:Own",
         "--out",
         "run",
-        "--set",
-        "training.num_epochs=1",
+        "--set=training.num_epochs=1",
     ]
     assert ecsuite(*line, "--set", "training.num_examples=64")[0] == 0
     (tmp_path / "study.yaml").write_text("base: run/config.yaml\nvary: {channel.vocab_size: [5]}\nseeds: 1\n")
@@ -142,13 +133,8 @@ def test_commands_that_meet_foreign_code_have_the_option_or_name_one_that_has_it
 
 @pytest.mark.slow
 def test_a_run_with_parts_is_repeated_with_trust_alone(ecsuite, refused, tmp_path, monkeypatch):
-    quick = [
-        part
-        for setting in ("training.num_examples=64", "training.batch_size=32", "training.num_epochs=1")
-        for part in ("--set", setting)
-    ]
     assert ecsuite("new", "loss", "own.py")[0] == 0
-    assert ecsuite("train-game", "disc_tiny", "--loss", "./own.py:Own", "--out", "run", *quick)[0] == 0
+    assert ecsuite("train-game", "disc_tiny", "--loss", "./own.py:Own", "--out", "run", *SMALL)[0] == 0
     monkeypatch.setattr(own_code, "_trusted", set())
     assert (
         "add --trust-code" in refused("train-game", "run/config.yaml", "--out", "again")

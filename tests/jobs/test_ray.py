@@ -1,14 +1,12 @@
-import json
 import os
 import signal
-import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from counting_jobs import LOG, misbehave, square
+from slurm_daemons import corpora, program, scores, with_patience
 
 from ecsuite.jobs import ray as ray_workers
 from ecsuite.jobs.engines import place_of
@@ -54,40 +52,20 @@ def on(cluster):
     return f"ray,address={cluster.address}"
 
 
-def corpora(folder):
-    return {file.parent.name: file.read_bytes() for file in Path(folder).glob("runs/*/corpus.jsonl")}
-
-
-def scores(folder):
-    return [run["scores"] for run in json.loads(Path(folder, "sweep.json").read_bytes())["runs"]]
-
-
 @pytest.fixture
 def sweep(tmp_path):
     (tmp_path / "study.yaml").write_text(STUDY)
 
-    def sweep(on, out):
-        command = [sys.executable, "-m", "ecsuite.cli", "sweep", "study.yaml", "--on", on, "--out", out]
-        return subprocess.Popen(
-            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-
-    return sweep
+    return lambda on, out: program("sweep", "study.yaml", "--on", on, "--out", out, folder=tmp_path)
 
 
 def when_results(folder, number):
-    end = time.monotonic() + 300
-    while len(list(folder.glob("jobs/results/*.json"))) < number:
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    assert with_patience(lambda: len(list(folder.glob("jobs/results/*.json"))) >= number, 300)
 
 
 def when_computing(node):
     (raylet,) = node.all_processes["raylet"]
-    end = time.monotonic() + 120
-    while not any("ray::_work" in title for title in titles(raylet.process.pid)):
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    assert with_patience(lambda: any("ray::_work" in title for title in titles(raylet.process.pid)), 120)
 
 
 def titles(pid):

@@ -1,4 +1,3 @@
-import json
 import os
 import re
 import signal
@@ -10,23 +9,18 @@ from pathlib import Path
 
 import pytest
 import slurm_daemons
+from slurm_daemons import corpora, scores
 
 pytestmark = [
     pytest.mark.slow, pytest.mark.timeout(900),
     pytest.mark.skipif(bool(slurm_daemons.why_not()), reason=slurm_daemons.why_not() or "there is one"),
 ]  # fmt: skip
-STUDY = """
-base: disc_tiny
-vary: {channel.vocab_size: [5, 10, 20], channel.max_len: [2, 3]}
-seeds: 2
-set: {training.num_epochs: 2, training.checkpoint_every: 8}
-score: [topsim]
+SCORED = "base: disc_tiny\nscore: [topsim]\n"
+STUDY = f"""{SCORED}seeds: 2
+vary: {{channel.vocab_size: [5, 10, 20], channel.max_len: [2, 3]}}
+set: {{training.num_epochs: 2, training.checkpoint_every: 8}}
 """
-LONG = """
-base: disc_tiny
-set: {training.num_epochs: 80, training.checkpoint_every: 8}
-score: [topsim]
-"""
+LONG = f"{SCORED}set: {{training.num_epochs: 80, training.checkpoint_every: 8}}\n"
 WAITING = """
 import os
 import time
@@ -45,11 +39,8 @@ class Waiting(MessageNoise):
         return message
 """
 """Messages arrive as they were, late where the environment says so: a run takes its time, however fast the machine."""
-SLOW = """
-base: disc_tiny
-set: {channel.noise: "waiting.py:Waiting", training.num_examples: 1024, training.num_epochs: 6,
-  training.checkpoint_every: 4}
-score: [topsim]
+SLOW = f"""{SCORED}set: {{channel.noise: "waiting.py:Waiting", training.num_examples: 1024, training.num_epochs: 6,
+  training.checkpoint_every: 4}}
 """
 
 SMALL = (
@@ -70,13 +61,7 @@ def start(tmp_path):
     (tmp_path / "study.yaml").write_text(STUDY)
     (tmp_path / "long.yaml").write_text(LONG)
 
-    def start(*arguments):
-        return subprocess.Popen(
-            [sys.executable, "-m", "ecsuite.cli", *arguments],
-            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-
-    return start
+    return lambda *arguments: slurm_daemons.program(*arguments, folder=tmp_path)
 
 
 @pytest.fixture
@@ -88,14 +73,6 @@ def run(start):
         return out, " ".join(err.split())
 
     return run
-
-
-def corpora(folder):
-    return {file.parent.name: file.read_bytes() for file in Path(folder).glob("runs/*/corpus.jsonl")}
-
-
-def scores(folder):
-    return [run["scores"] for run in json.loads(Path(folder, "sweep.json").read_bytes())["runs"]]
 
 
 def until(found, seconds=300):

@@ -12,17 +12,13 @@ from ecsuite.language_models.backend import MODEL, Allowed, Request
 from ecsuite.language_models.gguf import GgufModel
 from ecsuite.runtime.errors import ConfigError
 
-needs_model = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not FILE.is_file(), reason=f"no {FILE.name}: ecsuite data smollm2, or ECSUITE_MODELS"),
-    pytest.mark.timeout(900),
-]
+HAS_MODEL = pytest.mark.skipif(
+    not FILE.is_file(), reason=f"no {FILE.name}: ecsuite data smollm2, or ECSUITE_MODELS"
+)
 
 
 def with_marks(function):
-    for mark in needs_model:
-        function = mark(function)
-    return function
+    return pytest.mark.slow(pytest.mark.timeout(900)(HAS_MODEL(function)))
 
 
 def test_a_missing_or_damaged_file_is_one_line(tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 
 from ecsuite.parts.config import Count, Share
 from ecsuite.parts.registry import Part, Registry, read_part
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, look_up, unknown_name
 
 
 class Glass:
@@ -58,10 +58,6 @@ LIGHTS = Registry(
 )  # fmt: skip
 
 
-def read(*layers, registry=LIGHTS):
-    return read_part(registry, [("", layer) for layer in layers], registry.word)
-
-
 def test_a_message_begins_with_the_source_of_the_layer():
     layers = [("a.yaml", "lamp,power=0"), ("--set", {"surface": {"tint": "red"}})]
     with pytest.raises(ConfigError, match=r"^a.yaml: light.power: expected int >= 1, got 0$"):
@@ -92,5 +88,10 @@ MISTAKES = [
 @pytest.mark.parametrize(("given", "message"), MISTAKES)
 def test_mistakes_name_the_place_and_the_choices(given, message):
     with pytest.raises(ConfigError) as error:
-        read(given)
+        read_part(LIGHTS, [("", given)], "light")
     assert str(error.value).startswith(message)
+
+
+def test_unknown_names_far_from_any_get_no_suggestion():
+    assert str(unknown_name("colour", "xyz", ["red", "blue"])) == "unknown colour 'xyz'; choices: red, blue"
+    assert look_up("colour", "red", {"red": 1}) == 1
