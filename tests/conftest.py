@@ -17,6 +17,7 @@ import re
 import shutil
 import sys
 import tempfile
+from functools import partial
 from importlib.util import find_spec
 
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -98,13 +99,10 @@ def pytest_sessionfinish():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Cases of a grid that are no sample are slow, and bad names are refused."""
-    mark_what_is_no_sample(items)
-    refuse_bad_names(items)
+    """Cases of a grid that are no sample are slow; a name that is hard to read or to type is an error.
 
-
-def mark_what_is_no_sample(items):
-    """The sample of a test is always the same, whichever others are collected; a case that is asked for is run."""
+    The sample of a test is always the same, whichever others are collected; a case that is asked for is run.
+    """
     grids = {}
     for item in items:
         if item.get_closest_marker("sample") and not item.get_closest_marker("slow"):
@@ -113,14 +111,12 @@ def mark_what_is_no_sample(items):
         (number,) = cases[0].get_closest_marker("sample").args
         for case in random.Random(test).sample(cases, max(0, len(cases) - number)):
             case.add_marker(pytest.mark.slow)
-
-
-def refuse_bad_names(items):
-    faults = [
-        item.nodeid for item in items if len(item.name) > LONGEST_NAME or not re.fullmatch(r"[ -\[\]-~]+", item.name)
-    ]  # fmt: skip
-    if faults:
-        told = f"expected names of readable ASCII, at most {LONGEST_NAME} characters, no backslash: {', '.join(faults)}"
+    hard = [
+        each for each in items if len(each.name) > LONGEST_NAME or not re.fullmatch(r"[ -\[\]-~]+", each.name)
+    ]
+    if hard:
+        told = f"expected names of readable ASCII, at most {LONGEST_NAME} characters, no backslash: "
+        told += ", ".join(item.nodeid for item in hard)
         os.write(2, f"{told}\n".encode())  # of a worker, pytest says nothing else
         raise pytest.UsageError(told)
 
@@ -192,37 +188,24 @@ def ecsuite(monkeypatch, capsys, tmp_path):
 
 
 @pytest.fixture
-def as_json(ecsuite):
-    """What a command prints with --json, which is JSON and nothing else, with silence beside it."""
-
-    def as_json(*arguments):
-        code, out, err = ecsuite(*arguments, "--json")
-        assert (code, err) == (0, "")
-        return json.loads(out)
-
-    return as_json
-
-
-@pytest.fixture
 def succeeded(ecsuite):
-    def succeeded(*arguments):
-        """The standard output of a command."""
+    def succeeded(*arguments, silent=False):
+        """The standard output of a command, which says nothing else if it is silent."""
         code, out, err = ecsuite(*arguments)
-        assert code == 0, err
+        assert code == 0 and not (silent and err), err
         return out
 
     return succeeded
 
 
 @pytest.fixture
-def printed(ecsuite):
-    def printed(*arguments):
-        """The standard output of a command that says nothing else."""
-        code, out, err = ecsuite(*arguments)
-        assert (code, err) == (0, "")
-        return out
+def printed(succeeded):
+    return partial(succeeded, silent=True)
 
-    return printed
+
+@pytest.fixture
+def as_json(printed):
+    return lambda *arguments: json.loads(printed(*arguments, "--json"))
 
 
 @pytest.fixture
@@ -266,6 +249,5 @@ def soft_message_builder():
 def small_files(monkeypatch, tmp_path):
     """Configs, data, and files of small runs (`fixtures/make.py`), copied into the folder in which commands run."""
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(
-        os.path.join(os.path.dirname(__file__), "fixtures", "small"), tmp_path, dirs_exist_ok=True
-    )
+    small = os.path.join(os.path.dirname(__file__), "fixtures", "small")
+    shutil.copytree(small, tmp_path, dirs_exist_ok=True)

@@ -61,25 +61,21 @@ def misbehave(*, how: str, mark: Location | None = None, context) -> str:
         return "done"
     if mark is not None:
         mark.path.write_text("")
-    if how == "die":
-        os.kill(os.getpid(), signal.SIGKILL)
+    if how in ("die", "stop"):
+        os.kill(os.getpid(), signal.SIGKILL if how == "die" else signal.SIGSTOP)
     if how == "hang":
         threading.Event().wait()
-    if how == "stop":
-        os.kill(os.getpid(), signal.SIGSTOP)
-    if how == "diverge":
-        raise DivergedError("the loss is nan at step 3")
-    if how == "garble":
-        raise RuntimeError("a half \udcff of é")
-    if how == "refuse":
-        raise ConfigError("data.txt: expected text, found none")
+    errors = {
+        "diverge": DivergedError("the loss is nan at step 3"), "garble": RuntimeError("a half \udcff of é"),
+        "refuse": ConfigError("data.txt: expected text, found none"),
+    }  # fmt: skip
     if how == "wait":
         while not context.should_stop():
             time.sleep(0.01)
         context.scratch.mkdir(parents=True, exist_ok=True)
         (context.scratch / "checkpoint").write_text("half")
         raise Stopped
-    raise OSError("no space left")
+    raise errors.get(how, OSError("no space left"))
 
 
 @job_function(version=1, work=lambda number, **_: number)

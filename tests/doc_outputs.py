@@ -36,10 +36,10 @@ def outputs(page: Path) -> list[tuple[Block, str]]:
                 stderr=subprocess.STDOUT, text=True, check=True,
             )  # fmt: skip
             if below.language == "text":
-                lines = [
-                    line.rstrip() for line in done.stdout.strip("\n").splitlines() if not PROGRESS.match(line)
-                ]
-                found.append((below, "".join(f"{line}\n" for line in lines)))
+                lines = done.stdout.strip("\n").splitlines()
+                found.append(
+                    (below, "".join(f"{each.rstrip()}\n" for each in lines if not PROGRESS.match(each)))
+                )
     return found
 
 

@@ -38,16 +38,11 @@ _FILE = re.compile(r"# ([\w-]+\.(?:py|yaml))\s*$")
 class Block:
     """A block of code."""
 
-    line: int
-    """Of its first line in the page, from 1."""
-    language: str
-    """The language of the fence."""
+    line: int  # of its first line in the page, from 1
+    language: str  # of the fence
     text: str
-    """What is in it."""
-    setup: str = ""
-    """Commands that are run before it."""
-    not_run: str = ""
-    """Why it is not run; empty: it is run."""
+    setup: str = ""  # commands that are run before it
+    not_run: str = ""  # why it is not run; empty: it is run
 
     @property
     def is_run(self) -> bool:
@@ -80,11 +75,11 @@ def blocks(page: Path) -> list[Block]:
 
 
 def links(page: Path) -> list[tuple[int, str]]:
-    return [
-        (token.map[0] + 1, str(inner.attrs.get("href") or inner.attrs.get("src"))) for token in tokens(
-            page
-        ) if token.type == "inline" for inner in token.children if inner.type in ("link_open", "image")
-    ]  # fmt: skip
+    found = []
+    for token in tokens(page):
+        inner = [each for each in token.children or () if each.type in ("link_open", "image")]
+        found += [(token.map[0] + 1, str(each.attrs.get("href") or each.attrs.get("src"))) for each in inner]
+    return found
 
 
 def anchors(page: Path) -> set[str]:

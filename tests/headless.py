@@ -50,9 +50,7 @@ class Page:
         method, params = found.get("method"), found.get("params", {})
         if method == "Runtime.exceptionThrown":
             self.errors.append(params["exceptionDetails"])
-        elif method == "Runtime.consoleAPICalled" or (
-            method == "Log.entryAdded" and params["entry"]["level"] == "error"
-        ):
+        elif method == "Runtime.consoleAPICalled" or params.get("entry", {}).get("level") == "error":
             self.errors.append(params)
         elif method == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])

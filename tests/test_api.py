@@ -15,6 +15,7 @@ QUICK = {
     "optimizer.lr": 0.01,
     "evaluation.corpus_size": 16,
 }
+QUIET = {"progress": lambda *_: None, "note": lambda _: None}
 
 
 @pytest.fixture(scope="module")
@@ -23,10 +24,7 @@ def folder(tmp_path_factory):
 
 
 def trained(folder, **changes):
-    return ec.train(
-        "disc_tiny", out=folder, overrides=QUICK | changes, progress=lambda *_: None, note=lambda _: None,
-        device="cpu",
-    )  # fmt: skip
+    return ec.train("disc_tiny", out=folder, overrides=QUICK | changes, device="cpu", **QUIET)
 
 
 @pytest.fixture(scope="module")

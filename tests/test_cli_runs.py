@@ -84,7 +84,7 @@ def test_rounds_are_shown(printed):
     assert lines[-1] == "Picture: deep/sheet.svg"
     assert lines[2].startswith("round 1: attribute") and lines[2].count(" and attribute") == 1
     assert Path("deep/sheet.svg").read_text().startswith("<?xml")
-    small = [part for key in ("task.num_targets=2", "world.images_per_batch=9") for part in ("--set", key)]
+    small = [f"--set={key}" for key in ("task.num_targets=2", "world.images_per_batch=9")]
     assert printed("show", "shape_qt", *small).endswith("\nPicture: shape_qt.png\n")
     assert Path("shape_qt.png").stat().st_size
 

@@ -7,16 +7,8 @@ from pathlib import Path
 
 import pytest
 
-SETS = [
-    "training.num_examples=512",
-    "training.num_epochs=4",
-    "training.evaluate_every=8",
-    "training.precision=fp32",
-]
-COMMAND = [
-    "train-game", "disc_tiny", "--device", "cpu", "--quiet",
-    *(word for text in SETS for word in ("--set", text)),
-]  # fmt: skip
+COMMAND = """train-game disc_tiny --device cpu --quiet --set=training.num_examples=512 --set=training.num_epochs=4
+--set=training.evaluate_every=8 --set=training.precision=fp32""".split()
 
 
 def contents(folder):
@@ -58,14 +50,10 @@ def test_a_copy_under_another_path_goes_on_to_the_same_bytes(ecsuite, tmp_path):
 @pytest.mark.slow
 def test_hash_seeds_folders_and_repetition(tmp_path):
     expected = contents(train(tmp_path / "a", PYTHONHASHSEED="1"))
-    for number, variables in enumerate(
-        (
-            {"PYTHONHASHSEED": "1"},
-            {"PYTHONHASHSEED": "2"},
-            {"PYTHONHASHSEED": "random", "LC_ALL": "C", "TZ": "Asia/Tokyo"},
-        )
-    ):
-        assert contents(train(tmp_path / "deep" / f"b {number}", **variables)) == expected
+    others = {"LC_ALL": "C", "TZ": "Asia/Tokyo"}
+    for number, (seed, variables) in enumerate((("1", {}), ("2", {}), ("random", others))):
+        folder = tmp_path / "deep" / f"b {number}"
+        assert contents(train(folder, PYTHONHASHSEED=seed, **variables)) == expected
 
 
 SWEEP = {"base": "disc_tiny", "vary": {"channel.vocab_size": [3, 5]}, "seeds": 1, "score": ["topsim"]}
@@ -88,9 +76,8 @@ def test_executors(all_draws, succeeded, name):
         entries = [json.loads(file.read_text()) for file in sorted(Path("study/jobs/results").glob("*.json"))]
         kept = [(entry["key"], entry["value"]) for entry in entries]
         assert len(kept) > 1
-        found.append(
-            (kept, [file.read_bytes() for each in files for file in sorted(Path("study").glob(each))])
-        )
+        made = [file for each in files for file in sorted(Path("study").glob(each))]
+        found.append((kept, [file.read_bytes() for file in made]))
         shutil.rmtree("study")
     assert found[0] == found[1]
 

@@ -14,9 +14,8 @@ from ecsuite.parts.own_code import UntrustedError
 EVIL = "./evil.py:Evil"
 FINISHED = Path(__file__).parent / "fixtures" / "small" / "finished"
 QUICK = [
-    part
+    f"--set={setting}"
     for setting in ("training.num_examples=64", "training.batch_size=32", "training.num_epochs=1")
-    for part in ("--set", setting)
 ]
 
 
@@ -101,17 +100,15 @@ def test_a_corpus_of_names_is_data(ecsuite, trained):
 
 
 def test_kept_results_of_a_study_are_data(ecsuite, trained):
-    line = (
-        "icy", "--model", "fc1l", "--grammar", "perm", "--num-attributes", "2", "--num-values", "2", "--seeds", "1",
-    )  # fmt: skip
-    assert ecsuite(*line, "--workers", "1", "--cache", "kept")[0] == 0
+    line = "icy --model fc1l --grammar perm --num-attributes 2 --num-values 2 --seeds 1 --workers 1".split()
+    line += ["--cache", "kept"]
+    assert ecsuite(*line)[0] == 0
     for file in Path("kept").rglob("*.json"):
         file.write_text(json.dumps(with_evil(json.loads(file.read_text()))))
-    ecsuite(*line, "--workers", "1", "--cache", "kept")
+    ecsuite(*line)
     assert not Path("mark").exists()
 
 
 def test_no_download_brings_code():
-    assert not [
-        file for file in SOURCES if "trust_remote_code" in file.read_text().replace('"trust_remote_code": False', "")
-    ]  # fmt: skip
+    for file in SOURCES:
+        assert "trust_remote_code" not in file.read_text().replace('"trust_remote_code": False', "")

@@ -17,7 +17,6 @@ from ecsuite.eval.xtreme.result import TransferResult
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.study import make_study
 from ecsuite.jobs.job import Result
-from ecsuite.runtime.ragged import Ragged
 
 CONTROLS = ("random init", "parentheses", "shuffled corpus", "human text")
 BACKBONES = ("corpus", *CONTROLS)
@@ -101,17 +100,14 @@ def tiny_bert(tmp_path):
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     trainer = trainers.WordPieceTrainer(vocab_size=120, special_tokens=special, show_progress=False)
-    tokenizer.train_from_iterator(
-        [" ".join(make_sentences(language, 40)) for language in ("en", "de", "ru")], trainer
-    )
+    lines = [" ".join(make_sentences(language, 40)) for language in ("en", "de", "ru")]
+    tokenizer.train_from_iterator(lines, trainer)
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    folder = tmp_path / "bert"
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", mask_token="[MASK]"
-    ).save_pretrained(folder)
+    folder, names = tmp_path / "bert", {"pad_token": "[PAD]", "unk_token": "[UNK]", "mask_token": "[MASK]"}
+    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)
     config = transformers.BertConfig(
-        vocab_size=tokenizer.get_vocab_size(),
-        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, max_position_embeddings=64,
+        vocab_size=tokenizer.get_vocab_size(), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=32, max_position_embeddings=64,
     )  # fmt: skip
     torch.manual_seed(0)
     transformers.BertModel(config).save_pretrained(folder)
@@ -247,25 +243,19 @@ def write_translation(folder, kind, task, language, *, number=12, has_label=True
 @pytest.fixture
 def preset(monkeypatch, tiny_preset):
     """Replaces nano: little training, but different results for all backbones."""
-    tuning = tiny_preset.tuning | {
-        "tagging": replace(tiny_preset.tuning["tagging"], lr=0.05, epochs=2, batch=5)
-    }
-    preset = replace(
-        tiny_preset, languages=("de", "ru"), max_test=12, tuning=tuning,
-        pretraining=replace(tiny_preset.pretraining, lr=0.1),
-        text=replace(tiny_preset.text, lr=0.1),
-    )  # fmt: skip
+    tagging = replace(tiny_preset.tuning["tagging"], lr=0.05, epochs=2, batch=5)
+    pretraining, text = (replace(part, lr=0.1) for part in (tiny_preset.pretraining, tiny_preset.text))
+    changes = {"languages": ("de", "ru"), "max_test": 12, "tuning": tiny_preset.tuning | {"tagging": tagging}}
+    preset = replace(tiny_preset, **changes, pretraining=pretraining, text=text)
     monkeypatch.setitem(PRESETS, "nano", preset)
     return preset
 
 
 @pytest.fixture
 def ask(preset, write_data):
-    usual = {
-        "corpus": Corpus(messages=Ragged.from_rows([[place % 5, place % 3, 7] for place in range(40)])),
-        "data": write_data("udpos", "panx", "bucc2018"),
-        "tasks": ("udpos",), "languages": ("de",), "preset": "nano", "device": "cpu",
-    }  # fmt: skip
+    corpus = Corpus([[place % 5, place % 3, 7] for place in range(40)])
+    usual = {"corpus": corpus, "data": write_data("udpos", "panx", "bucc2018"), "tasks": ("udpos",)}
+    usual |= {"languages": ("de",), "preset": "nano", "device": "cpu"}
     return lambda **others: make_study(**usual | others)
 
 

@@ -15,19 +15,8 @@ import time
 from itertools import chain
 from pathlib import Path
 
-from crashes import (
-    COMMANDS,
-    begin,
-    contents,
-    ecsuite,
-    end,
-    ended,
-    fresh,
-    other_bytes,
-    preload,
-    prepare,
-    start,
-)
+import crashes
+from crashes import COMMANDS, contents, ecsuite, fresh, other_bytes, preload
 
 SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "stop": signal.SIGSTOP}
 CODES = {"kill": (-signal.SIGKILL,), "term": (75, -signal.SIGTERM), "stop": (0,)}
@@ -52,7 +41,7 @@ def attack(name, signals, times, seed=0, print_fault=print):
     with tempfile.TemporaryDirectory() as scratch:
         prepared, work = Path(scratch) / "prepared", Path(scratch) / "work"
         prepared.mkdir()
-        prepare(prepared)
+        crashes.prepare(prepared)
         for each in before:
             assert ecsuite(prepared, each)[0] == 0
         code, said, *_, modules = ecsuite(fresh(prepared, work), line)
@@ -64,13 +53,13 @@ def attack(name, signals, times, seed=0, print_fault=print):
         for sent in signals:
             figures = {"command": name, "signal": sent, "sent": 0, "while_running": 0, "survived": 0}
             for _ in range(times):
-                child, reader = start(fresh(prepared, work), line)
+                child, reader = crashes.start(fresh(prepared, work), line)
                 time.sleep(rng.uniform(0, seconds))
                 os.kill(child, SIGNALS[sent])
                 if sent == "stop":
                     time.sleep(SECONDS_STOPPED)
                     os.kill(child, signal.SIGCONT)
-                code, said, *_ = ended(child, reader)
+                code, said, *_ = crashes.ended(child, reader)
                 faults = [] if code in (0, *CODES[sent]) else [f"exit code {code}: {said[-600:]}"]
                 if sent != "stop":
                     again, told, *_ = ecsuite(work, line)
@@ -91,9 +80,9 @@ def main():
     parser.add_argument("--signals", nargs="+", default=list(SIGNALS), choices=SIGNALS)
     parser.add_argument("--times", type=int, default=10, help="for each command and signal")
     parser.add_argument("--seed", type=int, default=0)
-    options = begin(parser)
+    options = crashes.begin(parser)
     found = (attack(name, options.signals, options.times, options.seed) for name in options.commands)
-    end(chain.from_iterable(found), "survived")
+    crashes.end(chain.from_iterable(found), "survived")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ SETTINGS = (
     "training.num_examples=128", "training.num_epochs=1", "evaluation.num_valid=64", "evaluation.corpus_size=150",
     "world.num_values=4", "task.num_targets=4", "task.num_distractors=4", "training.checkpoint_every=10",
 )  # fmt: skip
-QUICK = [argument for setting in SETTINGS for argument in ("--set", setting)]
+QUICK = [f"--set={setting}" for setting in SETTINGS]
 PYTHON = [sys.executable, "-c", "from ecsuite.cli import main; main()"]
 
 

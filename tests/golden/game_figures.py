@@ -20,11 +20,13 @@ makes ten times as much of a difference in the last digit (3e-4 after seven upda
 NUM_LOSSES = 8
 BATCH = 4
 
-USUAL = (
+PLAYED = (
     "training.precision=fp32", f"training.num_examples={BATCH * NUM_LOSSES}", f"training.batch_size={BATCH}",
     "training.num_epochs=1", "training.evaluate_every=1", "training.checkpoint_every=100",
     f"evaluation.num_valid={BATCH}", "evaluation.corpus_size=8",
-    "sender.hidden_size=16", "sender.embedding_size=8", "receiver.hidden_size=24", "receiver.embedding_size=8",
+)  # fmt: skip
+USUAL = (
+    *PLAYED, "sender.hidden_size=16", "sender.embedding_size=8", "receiver.hidden_size=24", "receiver.embedding_size=8",
 )  # fmt: skip
 SEEN = ("sender.perception.size=8", "receiver.perception.size=12")
 SETS = (*SEEN, "task.num_targets=3", "task.num_distractors=4")
@@ -54,22 +56,21 @@ REDUCTIONS: dict[str, tuple[str, ...]] = {
 """What makes each game small, beside `USUAL`; only settings that the game reads."""
 
 
+def log_of(folder: Path, game: str, settings: tuple[str, ...]) -> list[Any]:
+    given = [f"--set={setting}" for setting in settings]
+    run("train-game", game, *given, "--device", "cpu", "--out", "run", folder=folder)
+    return [json.loads(line) for line in (folder / "run" / "log.jsonl").read_text().splitlines()]
+
+
 def losses(folder: Path, game: str) -> dict[str, list[float]]:
     settings = (*USUAL, *REDUCTIONS[game])
     if "world.features=features.npz" in settings:
         classes = ("--num-classes", "20", "--images-per-class", "16", "--num-features", "12")
         run("data", "features", "features.npz", *classes, folder=folder)
-    given = [part for setting in settings for part in ("--set", setting)]
-    run("train-game", game, *given, "--device", "cpu", "--out", "run", folder=folder)
-    entries = [json.loads(line) for line in (folder / "run" / "log.jsonl").read_text().splitlines()]
+    entries = log_of(folder, game, settings)
     return {part: [entry[part]["loss"] for entry in entries] for part in ("train", "valid")}
 
 
-PLAYED = (
-    "training.precision=fp32", f"training.num_examples={BATCH * NUM_LOSSES}", f"training.batch_size={BATCH}",
-    "training.num_epochs=1", "training.evaluate_every=1", "training.checkpoint_every=100",
-    f"evaluation.num_valid={BATCH}", "evaluation.corpus_size=8",
-)  # fmt: skip
 PLAYS: dict[str, tuple[str, ...]] = {
     "guided_grid": ("play.agents.hidden_size=8", "play.environment.size=3", "play.environment.num_steps=4"),
     "task_and_talk": ("play.agents.hidden_size=8",),
@@ -79,9 +80,7 @@ PLAYS: dict[str, tuple[str, ...]] = {
 
 def figures(folder: Path, game: str) -> list[Any]:
     """What the log has of each update: figures of training, and of the examples held out."""
-    given = [part for setting in (*PLAYED, *PLAYS[game]) for part in ("--set", setting)]
-    run("train-game", game, *given, "--device", "cpu", "--out", "run", folder=folder)
-    entries = [json.loads(line) for line in (folder / "run" / "log.jsonl").read_text().splitlines()]
+    entries = log_of(folder, game, (*PLAYED, *PLAYS[game]))
     return [{part: entry[part] for part in ("train", "valid")} for entry in entries]
 
 

@@ -219,7 +219,7 @@ def test_other_commands(run, name, tmp_path, write_data):
     commands = {
         "baseline": ["score", "reference", "paren_synth,preset=nano"],
         "icy": ["icy", "--model", "fc1l", "--grammar", "perm", "--seeds", "1"],
-        "cbm": ["cbm", "small.yaml", *(word for setting in SMALL for word in ("--set", setting))],
+        "cbm": ["cbm", "small.yaml", *(f"--set={setting}" for setting in SMALL)],
         "translate": ["translate", "corpus.jsonl", "--pairs", "pairs.tsv", "--preset", "nano"],
         "xtreme": ["xtreme", "corpus.jsonl", "--tasks", "udpos", "--data", "data", "--preset", "nano"],
     }
