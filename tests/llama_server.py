@@ -14,11 +14,9 @@ from ecsuite.language_models.backend import MODEL, SMOLLM2
 
 FOLDER = Path(os.environ.get("ECSUITE_MODELS", "~/.cache/ecsuite")).expanduser()
 FILE = FOLDER / SMOLLM2 / MODEL
-MISSING = (
-    "the package xllamacpp is not installed" if importlib.util.find_spec(
-        "xllamacpp"
-    ) is None else f"no {MODEL}: ecsuite data {SMOLLM2}, or ECSUITE_MODELS" if not FILE.is_file() else ""
-)  # fmt: skip
+MISSING = "" if FILE.is_file() else f"no {MODEL}: ecsuite data {SMOLLM2}, or ECSUITE_MODELS"
+if importlib.util.find_spec("xllamacpp") is None:
+    MISSING = "the package xllamacpp is not installed"
 """Why there is no server; empty: there is one."""
 PROGRAM = """
 import sys, xllamacpp

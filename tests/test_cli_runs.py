@@ -131,9 +131,7 @@ STOPPED = [
 
 
 @pytest.mark.parametrize(("number", "code", "why"), STOPPED)
-def test_what_follows_with_and_is_not_run_after_a_training_that_was_stopped(
-    ecsuite, succeeded, monkeypatch, number, code, why
-):
+def test_a_stopped_training_exits_with_its_reason(ecsuite, succeeded, monkeypatch, number, code, why):
     def send_signal(reporter, label, done, total):
         if done == 1:
             signal.raise_signal(number)

@@ -31,9 +31,7 @@ SOCIETY = [
     "society.imitate_every=5", "society.voting=true", "society.sender_speeds=[1, 0.5]", "generations.which=oldest",
     "society.receiver_speeds=[0.5]", "generations.batch_size=3", "society.senders=2", "society.receivers=3",
 ]  # fmt: skip
-KICKBACK = (
-    "society.agents=2 generations.which=none channel=reinforce generations.receivers_learn=sender".split()
-)
+KICKBACK = "society.agents=2 generations.which=none channel=reinforce generations.receivers_learn=sender"
 """Agents that learn their own language again."""
 GENERATIONS = """generations.every=8 generations.transmit=true generations.size=12 generations.sender_steps=2
 generations.receiver_steps=2 training.num_epochs=11 training.evaluate_every=6 training.checkpoint_every=5""".split()
@@ -54,7 +52,7 @@ XTREME = "--tasks udpos,tatoeba --human human.txt --out x.json".split()
 COMMANDS = {
     "train": ([], [*TRAIN, "--resume"]),
     "society": ([], train_society(SOCIETY)),
-    "kickback": ([], train_society(KICKBACK)),
+    "kickback": ([], train_society(KICKBACK.split())),
     "score": ([TRAIN], ["score", "run", "--metrics", "topsim,posdis"]),
     "icy": ([], ICY.split() + HERE),
     "xferbench": ([TRAIN], "score run --metrics xferbench,preset=nano --cache c".split() + HERE),

@@ -245,10 +245,8 @@ def answer_at(criterion, runs, num_seeds, setting=None):
         margin = criterion["margin"]
         if abs(low - centre) <= margin and abs(high - centre) <= margin:
             return ("holds" if not side else "can't tell"), found
-        above, below = (
-            low - centre > margin and side in ("", ">"),
-            high - centre < -margin and side in ("", "<"),
-        )
+        above = low - centre > margin and side in ("", ">")
+        below = high - centre < -margin and side in ("", "<")
         return ("does not hold" if above or below else "can't tell"), found
     least = criterion["threshold"] if "threshold" in criterion else criterion["published"] / 2
     if least < 0:

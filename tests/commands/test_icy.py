@@ -37,11 +37,8 @@ def test_json_is_pure_and_the_file_is_the_same(as_json):
     assert data["study"]["target"] == 0.5
     (row,) = data["rows"]
     (cell,) = row["cells"]
-    assert (
-        [run["seed"] for run in cell["runs"]]
-        == [run["seed"] for run in row["concat_steps"]["runs"]]
-        == [7, 8]
-    )
+    for runs in (cell["runs"], row["concat_steps"]["runs"]):
+        assert [run["seed"] for run in runs] == [7, 8]
     for run, basis in zip(cell["runs"], row["concat_steps"]["runs"], strict=True):
         assert run["ratio"] == run["steps"] / basis["steps"]
         assert run["reached"] and run["accuracy"] >= 0.5 and 0 < run["floor"] < 1

@@ -64,9 +64,8 @@ def test_scores_by_group_and_by_the_size_of_wikipedia(run, write_submission, tmp
     found = analysed(
         run, tmp_path, "--articles", tmp_path / "articles.tsv", "--plot", tmp_path / "wikipedia.svg"
     )
-    assert found["by_family"]["IE: Germanic"] == {"pawsx": 75} and found["by_family"]["Japonic"] == {
-        "pawsx": 50
-    }
+    assert found["by_family"]["IE: Germanic"] == {"pawsx": 75}
+    assert found["by_family"]["Japonic"] == {"pawsx": 50}
     assert found["by_script"]["Latin"] == {"pawsx": pytest.approx(62.5)}
     # Scores 100, 50, 50, 50 at 100, 10, 20, 30 articles.
     sizes, scores = (100, 10, 20, 30), (100, 50, 50, 50)

@@ -125,10 +125,8 @@ def test_the_disk_is_full(get, server, monkeypatch):
     monkeypatch.setattr(web, "write_atomically", full)
     with pytest.raises(ConfigError) as error:
         get()
-    told = (
-        f"{get.part}: cannot be written (No space left on device); the partial download is stored: free some"
-    )
-    assert str(error.value) == f"{told} space, then run the same command again"
+    told = "cannot be written (No space left on device); the partial download is stored: free some"
+    assert str(error.value) == f"{get.part}: {told} space, then run the same command again"
 
 
 @pytest.mark.parametrize("url", ["http://some.where/a", "ftp://some.where/a", "file:///etc/passwd"])

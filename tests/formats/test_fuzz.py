@@ -104,9 +104,6 @@ def test_any_bytes_are_a_corpus_or_have_a_fault_that_is_named(corpus, meanings, 
             assert len(lines) <= error.num_errors and max(map(len, lines)) < 200
         else:
             offsets = corpus.messages.offsets
-            assert (
-                offsets[0] == 0
-                and offsets[-1] == len(corpus.messages.values)
-                and (np.diff(offsets) >= 0).all()
-            )
+            assert offsets[0] == 0 and offsets[-1] == len(corpus.messages.values)
+            assert (np.diff(offsets) >= 0).all()
             assert corpus.messages.values.min(initial=0) >= 0 and corpus.messages.values.dtype == np.int32

@@ -140,10 +140,8 @@ def test_without_a_cluster_a_line_says_what_to_type(tmp_path, refused, monkeypat
         ("", "no cluster of Ray runs here; name one"),
         (",address=127.0.0.1:9", "no cluster of Ray answers"),
     ):
-        assert (
-            said in refused("sweep", "study.yaml", "--on", f"ray{options}", "--out", "there")
-            and not Path("there").exists()
-        )
+        assert said in refused("sweep", "study.yaml", "--on", f"ray{options}", "--out", "there")
+        assert not Path("there").exists()
 
 
 def test_without_ray_the_extra_is_named(tmp_path, monkeypatch):

@@ -77,13 +77,9 @@ def test_what_can_not_be_written_or_read_is_refused_in_a_line(folder, tmp_path):
 
 @pytest.mark.parametrize("temperature", [2.0, 0.0])
 def test_probabilities_of_choices_are_those_of_all_ways_to_say_them(temperature, folder):
-    backend, allowed = (
-        CausalModel(CausalModel.Options(model=str(folder), temperature=temperature)),
-        Allowed(choices=("ab", "abc", "xyz", "b")),
-    )
-    requests = [
-        Request(system="", user=text, allowed=allowed, draw=3) for text in ("name it:", "what now? name it:")
-    ]
+    backend = CausalModel(CausalModel.Options(model=str(folder), temperature=temperature))
+    allowed, texts = Allowed(choices=("ab", "abc", "xyz", "b")), ("name it:", "what now? name it:")
+    requests = [Request(system="", user=text, allowed=allowed, draw=3) for text in texts]
     ends = {backend.tokenizer.eos_token_id, backend.tokenizer("\n")["input_ids"][0]}
 
     def weighed(ids, said, share, found):
@@ -105,8 +101,4 @@ def test_probabilities_of_choices_are_those_of_all_ways_to_say_them(temperature,
     for request, reply in zip(requests, backend.replies(requests), strict=True):
         ids = backend.tokenizer(request.user, add_special_tokens=False)["input_ids"]
         assert reply.choice_probabilities == pytest.approx(weighed(ids, "", 1.0, {}), rel=1e-4)
-    assert (
-        backend.reply(
-            Request(system="", user="name it:", allowed=Allowed(symbols=("a",)), draw=0)
-        ).choice_probabilities is None
-    )  # fmt: skip
+    assert asked(backend, Allowed(symbols=("a",))).choice_probabilities is None

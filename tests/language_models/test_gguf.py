@@ -54,9 +54,8 @@ def test_the_published_model_has_probabilities_of_all_choices(backend):
     ask = {"system": "", "user": "Which animal barks? cat, dog or xal?", "allowed": allowed}
     replies = [backend.reply(Request(**ask, draw=draw)) for draw in range(200)]
     shares = replies[0].choice_probabilities
-    assert sum(shares.values()) == pytest.approx(1, abs=1e-4) and all(
-        r.choice_probabilities == shares for r in replies
-    )
+    assert sum(shares.values()) == pytest.approx(1, abs=1e-4)
+    assert all(r.choice_probabilities == shares for r in replies)
     said = [reply.text for reply in replies]
     for name, share in shares.items():  # three standard errors
         assert abs(said.count(name) / 200 - share) <= 3 * (share * (1 - share) / 200) ** 0.5 + 0.005

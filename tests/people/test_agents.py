@@ -201,9 +201,7 @@ def test_a_study_goes_on_with_the_same_weights_only(played, run, tmp_path):
     ],
     ids=["several objects", "words of values"],
 )  # fmt: skip
-def test_a_game_that_people_can_t_play_is_refused_and_leaves_nothing(
-    game, more, why, tmp_path, ecsuite, refused
-):
+def test_a_game_that_people_can_t_play_is_refused(game, more, why, tmp_path, ecsuite, refused):
     sizes = "training.num_examples=64 training.batch_size=32 training.num_epochs=1 evaluation.num_valid=32"
     settings = [f"--set={size}" for size in (*sizes.split(), "evaluation.corpus_size=16")]
     assert ecsuite("train-game", game, "--out", "runs/sets", *more, *settings)[0] == 0

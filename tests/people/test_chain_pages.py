@@ -143,11 +143,9 @@ def test_twenty_pairs_with_lost_connections(serve, visit):
     assert rows(server, of_pairs) == [
         (pair, step, kind) for pair in range(1, 21) for step in range(4) for kind in ("listening", "speaking")
     ]
-    points = (
-        "SELECT pair, score, (SELECT SUM(is_right) FROM answers WHERE participant = id) FROM participants"
-    )
+    total = "SELECT SUM(is_right) FROM answers WHERE participant = id"
     scores = {}
-    for pair, score, right in rows(server, points):
+    for pair, score, right in rows(server, f"SELECT pair, score, ({total}) FROM participants"):
         assert score == right and scores.setdefault(pair, score) == score
     assert rows(server, "PRAGMA integrity_check") == [("ok",)]
 

@@ -86,6 +86,5 @@ def test_others_are_served_while_slow_clients_wait(port, sent, monkeypatch):
 def test_what_is_no_http_has_the_headers(port):
     with send(port, b"no HTTP\r\n\r\n") as client, client.makefile("rb") as file:
         text = file.read().decode()
-    assert text.startswith("HTTP/1.1 400 ") and all(
-        f"{name}: {value}\r\n" in text for name, value in HEADERS.items()
-    )
+    assert text.startswith("HTTP/1.1 400 ")
+    assert all(f"{name}: {value}\r\n" in text for name, value in HEADERS.items())

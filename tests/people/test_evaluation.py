@@ -52,9 +52,7 @@ def test_an_export_that_was_killed_is_written_again(studied, tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("settings", [{}, {"pairs": 2}, {"play": "naming"}])
-def test_a_picture_of_a_study_without_answers_is_refused_in_a_line(
-    sessions, ecsuite, refused, tmp_path, settings
-):
+def test_a_picture_without_answers_is_refused(sessions, ecsuite, refused, tmp_path, settings):
     study = sessions(**settings)
     assert (
         refused("people", "report", str(study.database.file.parent), "--plot", "a.svg")

@@ -71,9 +71,7 @@ PRODUCTS = [
 
 
 @pytest.mark.parametrize(("device", "has_amx", "precision", "used", "setting", "tf32"), PRODUCTS)
-def test_products_have_the_precision_they_are_signed_with(
-    monkeypatch, device, has_amx, precision, used, setting, tf32
-):
+def test_products_have_the_precision_they_sign(monkeypatch, device, has_amx, precision, used, setting, tf32):
     monkeypatch.setattr(devices, "_cpu_has", lambda feature: has_amx and feature == "amx_tile")
     before = torch.get_float32_matmul_precision()
     assert products_precision(precision, device) == used
