@@ -15,7 +15,7 @@ from ecsuite.testing import checks, run
 KINDS = (
     "play participant world environment task channel noise loss optimizer schedule meeting reasoning".split()
 )
-REGISTRIES = {kind: getattr(games, f"{kind.upper()}S") for kind in KINDS} | {
+REGISTRIES = {kind: getattr(games, {"loss": "LOSSES"}.get(kind, f"{kind.upper()}S")) for kind in KINDS} | {
     "backend": BACKENDS, "sender": SENDERS, "receiver": RECEIVERS, "perception": PERCEPTIONS, "metric": METRICS,
 }  # fmt: skip
 FINISHED = Path(__file__).parents[1] / "fixtures" / "small" / "finished"
