@@ -49,11 +49,8 @@ class Server:
         command = [sys.executable, "-m", "ecsuite.cli", "people", *self.arguments]
         self.process = subprocess.Popen(
             [*command, "--port", str(self.port), "--no-browser"],
-            cwd=self.folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+            cwd=self.folder, env=environment, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
         self.url = re.search(r"http://\S+/", self.process.stdout.readline())[0]
         self.port = int(self.url.split(":")[2].strip("/"))
         for _ in range(600):
@@ -65,13 +62,11 @@ class Server:
         raise AssertionError("the server does not answer")
 
     def kill(self):
-        """As the power going off: no chance to write anything."""
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
 
     def stop(self):
-        """As Ctrl-C; returns the exit code."""
         self.process.send_signal(signal.SIGINT)
         code = self.process.wait(60)
         self.process.stdout.close()
@@ -100,7 +95,6 @@ class Player:
         self.page.locator("#typed").wait_for()
 
     def arrive(self, *quiz, names_objects=False):
-        """Read the instructions, and pass the quiz if there is one."""
         self.page.get_by_role("button", name="Go on").wait_for()
         if names_objects:
             self.page.get_by_label("Name colours and shapes in words").check()
@@ -116,7 +110,6 @@ class Player:
 
     @property
     def example(self):
-        """Number of the example, from 1."""
         return int(re.search(r"Example (\d+) of", self.page.locator("h1").inner_text())[1])
 
     @property
@@ -127,12 +120,19 @@ class Player:
     def is_attention(self):
         return "reading" in self.page.locator("label[for=typed]").inner_text()
 
-    def answer(self, typed):
-        """Type with the keyboard alone, and wait for what comes next."""
+    def answer(self, typed, trouble="", mend=None):
+        """Type an answer; meanwhile the connection is lost, or the page is loaded again, or `mend` is called."""
+        self.page.context.set_offline(trouble == "offline")
         self.page.locator("#typed").evaluate("element => element.setAttribute('data-old', '')")
         self.page.keyboard.type(typed)
         self.page.keyboard.press("Enter")
+        if trouble == "offline" or mend:
+            self.page.get_by_text("Nothing is lost: trying again").wait_for()
+            (mend or (lambda: None))()
+            self.page.context.set_offline(False)
         self.page.locator("#typed[data-old]").wait_for(state="detached")
+        if trouble == "reload":
+            self.page.reload()
         self.page.locator("h1").wait_for(state="attached")
 
     def choose(self, number):
@@ -144,14 +144,13 @@ class Player:
         self.page.locator("h1").wait_for(state="attached")
 
     def answer_attention(self):
-        """Type the word that the attention check asks for."""
         self.answer(re.search("“(.+)”", self.page.locator("label[for=typed]").inner_text())[1])
 
     def codes(self):
         """The codes in the training panel by the names of their objects; names must be on."""
         cards = self.page.locator(".cards li").all()
         return {
-            card.locator("img").get_attribute("alt"): card.locator(".code").inner_text() for card in cards
+            each.locator("img").get_attribute("alt"): each.locator(".code").inner_text() for each in cards
         }
 
     def play(self, until=None):

@@ -22,14 +22,11 @@ def source(name, *rows, targets=TARGETS, signature=MINI, seeds=None, ci95=None, 
         name=name,
         by_target=tuple(dict(zip(targets, map(float, row), strict=False)) for row in rows),
         seeds=tuple(range(len(rows)) if seeds is None else seeds),
-        signature=signature,
-        ci95=ci95,
-        passes=passes,
-    )
+        signature=signature, ci95=ci95, passes=passes,
+    )  # fmt: skip
 
 
 def run(name, settings, seed, measures, scores, **more):
-    """A run with its figures."""
     records = [
         Score(name=key, value=value, reason="" if value is None else None, is_measure=True)
         for key, value in measures.items()

@@ -17,6 +17,7 @@ import re
 import shutil
 import sys
 import tempfile
+from functools import partial
 from importlib.util import find_spec
 
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -37,12 +38,9 @@ atexit.register(shutil.rmtree, os.path.dirname(os.environ["ECSUITE_DATA"]), True
 pytest_plugins = ["device_option"]
 
 ALL_DRAWS = {}
-"""Numbers of draws for nulls and intervals that users get."""
 
 LONGEST_NAME = 100
-"""Characters of a test's name with its parameters."""
 LONGEST_VALUE = 16
-"""Characters of a text in it; a command line may have twice as many."""
 
 
 def pytest_make_parametrize_id(val, argname):
@@ -101,13 +99,10 @@ def pytest_sessionfinish():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Cases of a grid that are no sample are slow, and bad names are refused."""
-    mark_what_is_no_sample(items)
-    refuse_bad_names(items)
+    """Cases of a grid that are no sample are slow; a name that is hard to read or to type is an error.
 
-
-def mark_what_is_no_sample(items):
-    """The sample of a test is always the same, whichever others are collected; a case that is asked for is run."""
+    The sample of a test is always the same, whichever others are collected; a case that is asked for is run.
+    """
     grids = {}
     for item in items:
         if item.get_closest_marker("sample") and not item.get_closest_marker("slow"):
@@ -116,24 +111,18 @@ def mark_what_is_no_sample(items):
         (number,) = cases[0].get_closest_marker("sample").args
         for case in random.Random(test).sample(cases, max(0, len(cases) - number)):
             case.add_marker(pytest.mark.slow)
-
-
-def refuse_bad_names(items):
-    """A name that is hard to read or to type is an error."""
-    faults = [
-        item.nodeid
-        for item in items
-        if len(item.name) > LONGEST_NAME or not re.fullmatch(r"[ -\[\]-~]+", item.name)
+    hard = [
+        each for each in items if len(each.name) > LONGEST_NAME or not re.fullmatch(r"[ -\[\]-~]+", each.name)
     ]
-    if faults:
-        told = f"expected names of readable ASCII, at most {LONGEST_NAME} characters, no backslash: {', '.join(faults)}"
+    if hard:
+        told = f"expected names of readable ASCII, at most {LONGEST_NAME} characters, no backslash: "
+        told += ", ".join(item.nodeid for item in hard)
         os.write(2, f"{told}\n".encode())  # of a worker, pytest says nothing else
         raise pytest.UsageError(told)
 
 
 @pytest.fixture
 def all_draws(monkeypatch):
-    """As many draws for nulls and intervals as users get."""
     from ecsuite.eval.statistics import resampling
 
     for name, number in ALL_DRAWS.items():
@@ -159,7 +148,6 @@ def leave_layout_out(patch):
 
 @pytest.fixture
 def no_layout(monkeypatch):
-    """Figures are not laid out."""
     leave_layout_out(monkeypatch)
 
 
@@ -200,15 +188,35 @@ def ecsuite(monkeypatch, capsys, tmp_path):
 
 
 @pytest.fixture
-def as_json(ecsuite):
-    """What a command prints with --json, which is JSON and nothing else, with silence beside it."""
+def succeeded(ecsuite):
+    def succeeded(*arguments, silent=False):
+        """The standard output of a command, which says nothing else if it is silent."""
+        code, out, err = ecsuite(*arguments)
+        assert code == 0 and not (silent and err), err
+        return out
 
-    def as_json(*arguments):
-        code, out, err = ecsuite(*arguments, "--json")
-        assert (code, err) == (0, "")
-        return json.loads(out)
+    return succeeded
 
-    return as_json
+
+@pytest.fixture
+def printed(succeeded):
+    return partial(succeeded, silent=True)
+
+
+@pytest.fixture
+def as_json(printed):
+    return lambda *arguments: json.loads(printed(*arguments, "--json"))
+
+
+@pytest.fixture
+def refused(ecsuite):
+    def refused(*arguments, code=2):
+        """The one line that a command says that is refused."""
+        found, out, err = ecsuite(*arguments)
+        assert (found, out, err.count("\n")) == (code, "", 1), (arguments, out, err)
+        return err
+
+    return refused
 
 
 class SoftMessageBuilder:
@@ -241,6 +249,5 @@ def soft_message_builder():
 def small_files(monkeypatch, tmp_path):
     """Configs, data, and files of small runs (`fixtures/make.py`), copied into the folder in which commands run."""
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(
-        os.path.join(os.path.dirname(__file__), "fixtures", "small"), tmp_path, dirs_exist_ok=True
-    )
+    small = os.path.join(os.path.dirname(__file__), "fixtures", "small")
+    shutil.copytree(small, tmp_path, dirs_exist_ok=True)

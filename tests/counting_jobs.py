@@ -56,31 +56,26 @@ def count_symbols(*, corpus: Corpus, context) -> int:
 
 @job_function(version=1)
 def misbehave(*, how: str, mark: Location | None = None, context) -> str:
-    """Fail in one of several ways; with a mark only at the first call."""
     log(f"misbehave {how}")
     if mark is not None and mark.path.exists():
         return "done"
     if mark is not None:
         mark.path.write_text("")
-    if how == "die":
-        os.kill(os.getpid(), signal.SIGKILL)
+    if how in ("die", "stop"):
+        os.kill(os.getpid(), signal.SIGKILL if how == "die" else signal.SIGSTOP)
     if how == "hang":
         threading.Event().wait()
-    if how == "stop":
-        os.kill(os.getpid(), signal.SIGSTOP)
-    if how == "diverge":
-        raise DivergedError("the loss is nan at step 3")
-    if how == "garble":
-        raise RuntimeError("a half \udcff of é")
-    if how == "refuse":
-        raise ConfigError("data.txt: expected text, found none")
+    errors = {
+        "diverge": DivergedError("the loss is nan at step 3"), "garble": RuntimeError("a half \udcff of é"),
+        "refuse": ConfigError("data.txt: expected text, found none"),
+    }  # fmt: skip
     if how == "wait":
         while not context.should_stop():
             time.sleep(0.01)
         context.scratch.mkdir(parents=True, exist_ok=True)
         (context.scratch / "checkpoint").write_text("half")
         raise Stopped
-    raise OSError("no space left")
+    raise errors.get(how, OSError("no space left"))
 
 
 @job_function(version=1, work=lambda number, **_: number)
@@ -117,7 +112,6 @@ def named_length(*, named: Named, context) -> int:
 
 @job_function(version=1, resources=lambda **_: Resources(num_gpus=1, num_threads=2))
 def seen_gpu(*, number: int, together: int, context) -> str:
-    """The GPUs that its process sees; ends when so many have begun."""
     log(f"gpu {number}")
     while Path(os.environ[LOG]).read_text().count("gpu") < together:
         time.sleep(0.01)
@@ -126,7 +120,6 @@ def seen_gpu(*, number: int, together: int, context) -> str:
 
 @job_function(version=1)
 def run_beside(*, number: int, context) -> int:
-    """Takes long enough that others run at the same time."""
     log(f"run beside {number}")
     time.sleep(0.3)
     return number
@@ -134,7 +127,6 @@ def run_beside(*, number: int, context) -> int:
 
 @job_function(version=1)
 def allocate(*, gigabytes: int, context) -> int:
-    """Asks for memory beyond the limit of its process."""
     resource.setrlimit(resource.RLIMIT_AS, (8 * 2**30, resource.RLIM_INFINITY))
     try:
         return len(bytearray(gigabytes * 2**30))

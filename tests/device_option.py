@@ -11,7 +11,6 @@ from pretended_cuda.chosen import DEVICE, MISSING
 
 
 def pytest_addoption(parser):
-    """The options."""
     choices, purpose = ("cpu", "pretended", "cuda"), "device of the tests that are marked with `device`"
     parser.addoption("--device", choices=choices, default="cpu", help=purpose)
     parser.addoption("--everywhere", action="store_true", help="every test is marked with `device`")

@@ -18,7 +18,6 @@ PROGRESS = re.compile(r" *\d+%  ")
 
 
 def outputs(page: Path) -> list[tuple[Block, str]]:
-    """The blocks that show an output, each with the output of today."""
     found = []
     with tempfile.TemporaryDirectory() as name:
         folder, programs = Path(name) / "page", Path(name) / "bin"
@@ -33,24 +32,18 @@ def outputs(page: Path) -> list[tuple[Block, str]]:
                 continue
             done = subprocess.run(
                 ["bash", "-euc", f"{block.setup}\n{block.text}"],
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                check=True,
-            )
+                cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True, check=True,
+            )  # fmt: skip
             if below.language == "text":
-                lines = [
-                    line.rstrip() for line in done.stdout.strip("\n").splitlines() if not PROGRESS.match(line)
-                ]
-                found.append((below, "".join(f"{line}\n" for line in lines)))
+                lines = done.stdout.strip("\n").splitlines()
+                found.append(
+                    (below, "".join(f"{each.rstrip()}\n" for each in lines if not PROGRESS.match(each)))
+                )
     return found
 
 
 def with_outputs(page: Path) -> str:
-    """The text of a page with the outputs of today."""
     lines = page.read_text().splitlines(keepends=True)
     for block, output in reversed(outputs(page)):
         start = block.line - 1  # of the first line in the block

@@ -23,10 +23,9 @@ ROOT = Path(__file__).parents[1]
 MADE = (ROOT / "docs" / "claims", ROOT / "docs" / "reference")
 """Folders of pages that a build of the documentation writes."""
 PAGES = [
-    ROOT / "README.md",
-    ROOT / "examples" / "README.md",
+    ROOT / "README.md", ROOT / "examples" / "README.md",
     *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent not in MADE),
-]
+]  # fmt: skip
 RUN = ("sh", "python")
 SHOWN = ("text", "yaml", "json", "csv", "bibtex", "latex", "diff", "{toctree}")
 INDENTED = "indented"
@@ -39,25 +38,18 @@ _FILE = re.compile(r"# ([\w-]+\.(?:py|yaml))\s*$")
 class Block:
     """A block of code."""
 
-    line: int
-    """Of its first line in the page, from 1."""
-    language: str
-    """The language of the fence."""
+    line: int  # of its first line in the page, from 1
+    language: str  # of the fence
     text: str
-    """What is in it."""
-    setup: str = ""
-    """Commands that are run before it."""
-    not_run: str = ""
-    """Why it is not run; empty: it is run."""
+    setup: str = ""  # commands that are run before it
+    not_run: str = ""  # why it is not run; empty: it is run
 
     @property
     def is_run(self) -> bool:
-        """Whether it is run or written to a file."""
         return (self.language in RUN and not self.not_run) or self.file is not None
 
     @property
     def file(self) -> str | None:
-        """The file that it is written to; None if it is run."""
         found = _FILE.match(self.text.split("\n", 1)[0])
         return found[1] if found else None
 
@@ -70,7 +62,6 @@ def tokens(page: Path, *, reads_lines: bool = True) -> list[Token]:
 
 
 def blocks(page: Path) -> list[Block]:
-    """The blocks of a page, in their order."""
     found, before = [], {}
     for token in tokens(page, reads_lines=False):
         if token.type == "html_block":
@@ -84,18 +75,14 @@ def blocks(page: Path) -> list[Block]:
 
 
 def links(page: Path) -> list[tuple[int, str]]:
-    """The targets of links and pictures, each with its line."""
-    return [
-        (token.map[0] + 1, str(inner.attrs.get("href") or inner.attrs.get("src")))
-        for token in tokens(page)
-        if token.type == "inline"
-        for inner in token.children
-        if inner.type in ("link_open", "image")
-    ]
+    found = []
+    for token in tokens(page):
+        inner = [each for each in token.children or () if each.type in ("link_open", "image")]
+        found += [(token.map[0] + 1, str(each.attrs.get("href") or each.attrs.get("src"))) for each in inner]
+    return found
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of the headings, as GitHub and MyST make them."""
     parts = tokens(page)
     titles = [after.content for token, after in pairwise(parts) if token.type == "heading_open"]
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}

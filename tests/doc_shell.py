@@ -29,32 +29,24 @@ sys.exit(server.recv(1)[0])
 """
 """The program `ecsuite` of the shell."""
 TRAINING = {
-    "training.num_examples": 64,
-    "training.batch_size": 32,
-    "training.num_epochs": 1,
-    "evaluation.num_valid": 32,
+    "training.num_examples": 64, "training.batch_size": 32, "training.num_epochs": 1, "evaluation.num_valid": 32,
     "evaluation.corpus_size": 64,
-}
+}  # fmt: skip
 """Settings of a training that takes a second."""
 SMALLER: Mapping[str, Sequence[str]] = {
     "train-game": [f"--set={key}={value}" for key, value in TRAINING.items()],
     "grammar": ["--num-attributes=3", "--num-values=3", "--num-symbols=2000"],
     "sweep": ["--on=here"],
     "icy": [
-        "--num-attributes=2",
-        "--num-values=3",
-        "--hidden-size=16",
-        "--seeds=1",
-        "--workers=1",
-        "--target=0.6",
+        "--num-attributes=2", "--num-values=3", "--hidden-size=16", "--seeds=1", "--workers=1", "--target=0.6",
         "--cap=1",
     ],
-}
+}  # fmt: skip
 """By command, options that make it small; what is written in the page takes precedence."""
+ROUNDS = ("naming", "talk_chain", "naming_acceptance", "lewis_roth_erev", "lewis_replicator", "names.yaml")
 
 
 def smaller(arguments: list[str]) -> list[str]:
-    """A command line with small sizes."""
     if not arguments or "-h" in arguments or "--help" in arguments:
         return arguments
     command, *rest = arguments
@@ -72,21 +64,10 @@ def smaller(arguments: list[str]) -> list[str]:
         options = [option for option in options if not option.startswith("--cap")]
     if command == "train-game" and rest and rest[0].endswith(("config.yaml", "mine.yaml")):
         options = []
-    if command == "train-game" and rest[:1] in (
-        ["naming"],
-        ["talk_chain"],
-        ["naming_acceptance"],
-        ["lewis_roth_erev"],
-        ["lewis_replicator"],
-        ["names.yaml"],
-    ):  # whose rounds are all evaluated
+    if command == "train-game" and rest[:1] and rest[0] in ROUNDS:  # whose rounds are all evaluated
         options = [option for option in options if "num_valid" not in option]
     given = {argument.partition("=")[0] for argument in rest}
-    return [
-        command,
-        *(option for option in options if option.partition("=")[0] not in given - {"--set"}),
-        *rest,
-    ]
+    return [command, *(each for each in options if each.partition("=")[0] not in given - {"--set"}), *rest]
 
 
 class Shell:
@@ -102,7 +83,6 @@ class Shell:
         self.process = subprocess.Popen([sys.executable, __file__, str(self.socket)])
 
     def environment(self) -> dict[str, str]:
-        """What the shell of a page has."""
         path = f"{self.programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
         return {**os.environ, "PATH": path, "COLUMNS": "80"}
 
@@ -111,30 +91,22 @@ class Shell:
         self._wait()
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", script],
-            cwd=folder,
-            env=self.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+            cwd=folder, env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, check=False,
+        )  # fmt: skip
         assert done.returncode == 0, f"exit code {done.returncode}\n{script}\n{done.stdout}"
         return done.stdout
 
     def session(self, folder: Path) -> "Session":
-        """A new interpreter in a folder."""
         self._wait()
         return Session(self.socket, folder)
 
     def _wait(self) -> None:
-        """Until the process takes requests."""
         while not self.socket.exists():
             assert self.process.poll() is None, "the process of the pages ended"
             time.sleep(0.05)
 
     def close(self) -> None:
-        """End the process."""
         self.process.kill()
         self.process.wait()
 
@@ -149,7 +121,6 @@ class Session:
         _send(self.connection, {"folder": str(folder)})
 
     def run(self, code: str, name: str) -> None:
-        """Run a block; an `AssertionError` if it raises."""
         _send(self.connection, {"code": code, "name": name})
         problem = _receive(self.connection)
         assert problem == "", f"{name}\n{problem}"
@@ -167,13 +138,11 @@ def _send(connection: socket.socket, value: Any) -> None:
 
 
 def _receive(connection: socket.socket) -> Any:
-    """The next value; None at the end."""
     size = connection.recv(4, socket.MSG_WAITALL)
     return json.loads(connection.recv(int.from_bytes(size), socket.MSG_WAITALL)) if size else None
 
 
 def serve(path: str) -> None:
-    """Answer requests until the process is ended."""
     import signal
 
     prepare()
@@ -193,28 +162,24 @@ def serve(path: str) -> None:
 
 
 def prepare() -> None:
-    """Import what commands import, so that their processes need not."""
     from importlib import import_module
 
     from ecsuite import api
     from ecsuite.commands.named import registered_names
 
     registered_names()
-    for name in (
-        "matplotlib.pyplot",
-        "sklearn.metrics",
-        "ecsuite.games.training.train",
-        "ecsuite.eval.views.figures.canvas",
-    ):
+    heavy = "matplotlib.pyplot sklearn.metrics ecsuite.games.training.train ecsuite.eval.views.figures.canvas"
+    for name in heavy.split():
         import_module(name)
     train = api.train
-    api.train = lambda game, **given: train(
-        game, **{**given, "overrides": TRAINING | dict(given.get("overrides") or {})}
-    )
+
+    def small(game, **given):
+        return train(game, **{**given, "overrides": TRAINING | dict(given.get("overrides") or {})})
+
+    api.train = small
 
 
 def answer(connection: socket.socket) -> int:
-    """Do what a request says, in a process of its own."""
     _, ancillary, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(3 * 4))
     request = _receive(connection)
     os.chdir(request["folder"])
@@ -241,7 +206,6 @@ def answer(connection: socket.socket) -> int:
 
 
 def interpret(connection: socket.socket) -> int:
-    """Run blocks of Python until the connection ends."""
     names = {"__name__": "__main__"}
     sys.path.insert(0, "")
     with open(os.devnull, "w") as nowhere:

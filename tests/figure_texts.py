@@ -6,7 +6,6 @@ from matplotlib.text import Text
 
 
 def texts(figure):
-    """Every visible text with its box in pixels, (x0, y0, x1, y1)."""
     canvas = FigureCanvasAgg(figure)
     figure.draw_without_rendering()
     beyond = {  # ticks past the end of an axis are laid out but not drawn
@@ -23,7 +22,6 @@ def texts(figure):
 
 
 def assert_readable(figure):
-    """No text overlaps another or the edge of the figure."""
     names, boxes = texts(figure)
     shared = np.minimum(boxes[:, None, 2:], boxes[:, 2:]) - np.maximum(boxes[:, None, :2], boxes[:, :2])
     clashes = np.argwhere(np.triu((shared > 0.5).all(axis=2), 1))

@@ -50,48 +50,38 @@ class Page:
         method, params = found.get("method"), found.get("params", {})
         if method == "Runtime.exceptionThrown":
             self.errors.append(params["exceptionDetails"])
-        elif method == "Runtime.consoleAPICalled" or (
-            method == "Log.entryAdded" and params["entry"]["level"] == "error"
-        ):
+        elif method == "Runtime.consoleAPICalled" or params.get("entry", {}).get("level") == "error":
             self.errors.append(params)
         elif method == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
 
     def open(self, url):
-        """Load an address, and wait until its scripts have run."""
         self.call("Page.navigate", url=url)
         self._until(lambda found: found.get("method") == "Page.loadEventFired")
 
     def ask(self, expression):
-        """The value of an expression in the page."""
         found = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 
     def resize(self, width, height=900):
-        """Give the page a size in pixels, as of a phone below 500."""
         self.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
-            mobile=width < 500,
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500,
         )  # fmt: skip
         self.ask("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def prefer(self, scheme):
-        """light or dark."""
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def pdf(self):
-        """The page as it is printed."""
         return base64.b64decode(self.call("Page.printToPDF", printBackground=False)["data"])
 
     def screenshot(self, *, whole=False):
-        """A PNG of what is seen, or of the whole page."""
         return base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=whole)["data"])
 
 
 @contextlib.contextmanager
 def chromium():
-    """Starts Chromium, and gives an empty page."""
     to_read, to_send = os.pipe()
     to_receive, to_write = os.pipe()
 

@@ -19,14 +19,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
-TOKEN = "hf_atokenoftests"
-READER = "hf_areadingtoken"
-"""A token that may read and not write."""
+TOKEN, READER = "hf_atokenoftests", "hf_areadingtoken"
+"""The second may read and not write."""
 USER = "someone"
 LICENCE = ("--license", "cc-by-4.0")
-"""Arguments of a push."""
 SMALL = Path(__file__).parent / "fixtures" / "small"
-"""Runs and corpora that tests push."""
 PAGE_SIZE = 5
 """Entries in a page of a list of files; the next page is in the header `Link`."""
 _KINDS = {"models": "model", "datasets": "dataset", "spaces": "space"}
@@ -58,19 +55,12 @@ class HubServer(ThreadingHTTPServer):
 
     def __init__(self, large: tuple[str, ...] = (".jsonl", ".safetensors", ".gz")):
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.large = large
-        """Endings of the files that are kept apart (LFS), with their SHA-256."""
-        self.repositories: dict[tuple[str, str], Repository] = {}
-        """By kind (model, dataset) and name."""
-        self.objects: dict[str, bytes] = {}
-        """Content of large files by SHA-256."""
-        self.faults: dict[str, int | bytes] = {}
-        """By path of a file: the status of the answer, or other bytes than those that are told of."""
-        self.cut: dict[str, int] = {}
-        """By path of a file: after how many bytes the connection ends, once."""
-        self.is_down = False
-        self.asked: list[str] = []
-        """Methods and paths of the requests."""
+        self.large = large  # endings of the files that are kept apart (LFS), with their SHA-256
+        self.repositories: dict[tuple[str, str], Repository] = {}  # by kind (model, dataset) and name
+        self.objects: dict[str, bytes] = {}  # content of large files by SHA-256
+        self.faults: dict[str, int | bytes] = {}  # by path: the status of the answer, or other bytes
+        self.cut: dict[str, int] = {}  # by path: after how many bytes the connection ends, once
+        self.is_down, self.asked = False, []  # methods and paths of the requests
 
     @property
     def url(self) -> str:
@@ -84,36 +74,24 @@ class HubServer(ThreadingHTTPServer):
         self.shutdown()
         self.server_close()
 
-    def add(
-        self, name: str, files: Mapping[str, bytes], *, kind: str = "dataset", sha: str | None = None
-    ) -> str:
+    def add(self, name: str, files: Mapping[str, bytes], *, kind: str = "dataset", sha: str | None = None):
         """Add a commit to a repository, which is made if it is not there; returns its SHA."""
         return self.repositories.setdefault((kind, name), Repository()).add(files, sha)
 
     def files(self, name: str, kind: str = "dataset") -> dict[str, bytes]:
-        """The files of the last commit."""
         repository = self.repositories[kind, name]
         return repository.commits[repository.head]
 
     def downloads(self) -> list[str]:
-        """Paths of the files whose content was asked for, in order."""
-        return [
-            line.partition("/resolve/")[2].partition("/")[2]
-            for line in self.asked
-            if line.startswith("GET /") and "/resolve/" in line
-        ]
+        asked = [line.partition("/resolve/")[2] for line in self.asked if line.startswith("GET /")]
+        return [rest.partition("/")[2] for rest in asked if rest]
 
     def surroundings(self, home: Path) -> dict[str, str]:
         """Environment variables of a process that is to talk to this server."""
-        return {
-            "HF_ENDPOINT": self.url,
-            "HF_HOME": str(home),
-            "HF_HUB_DISABLE_XET": "1",
-            "HF_HUB_DISABLE_TELEMETRY": "1",
-        }
+        off = dict.fromkeys(("HF_HUB_DISABLE_XET", "HF_HUB_DISABLE_TELEMETRY"), "1")
+        return {"HF_ENDPOINT": self.url, "HF_HOME": str(home), **off}
 
     def entry(self, path: str, content: bytes) -> dict:
-        """A file in a list of files."""
         listed = {"type": "file", "path": path, "size": len(content), "oid": git_checksum(content)}
         if path.endswith(self.large):
             oid = f"oid sha256:{_sha256(content)}\nsize {len(content)}\n"
@@ -128,15 +106,12 @@ def use_hub(monkeypatch, server: HubServer, home: Path, token: str | None = None
     """The library `huggingface_hub` of this process asks this server alone, and keeps what it gets in `home`."""
     from huggingface_hub import constants
 
-    monkeypatch.setattr(constants, "ENDPOINT", server.url)
-    template = f"{server.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(home / "hub"))
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
-    monkeypatch.setattr(
-        constants, "HF_HUB_OFFLINE", False
-    )  # as a test of data sets leaves it without a network
-    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(home / "token"))
+    for name, value in {
+        "ENDPOINT": server.url, "HF_HUB_CACHE": str(home / "hub"), "HF_TOKEN_PATH": str(home / "token"),
+        "HUGGINGFACE_CO_URL_TEMPLATE": f"{server.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}",
+        "HF_HUB_DISABLE_XET": True, "HF_HUB_OFFLINE": False,  # a test of data sets leaves it without a network
+    }.items():  # fmt: skip
+        monkeypatch.setattr(constants, name, value)
     no_waits = SimpleNamespace(sleep=lambda seconds: None, time=time.time)
     monkeypatch.setattr("huggingface_hub.utils._http.time", no_waits)  # between tries
     for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
@@ -173,18 +148,6 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-    def do_GET(self):
-        self.answer()
-
-    def do_HEAD(self):
-        self.answer()
-
-    def do_POST(self):
-        self.answer()
-
-    def do_PUT(self):
-        self.answer()
-
     def answer(self):
         path = unquote(urlsplit(self.path).path)
         self.server.asked.append(f"{self.command} {path}")
@@ -196,14 +159,14 @@ class _Handler(BaseHTTPRequestHandler):
             for pattern, method in _ROUTES:
                 match = re.fullmatch(pattern, f"{self.command} {path}")
                 if match is not None:
-                    method(
-                        self, *match.groups(), **({"body": body} if self.command in ("POST", "PUT") else {})
-                    )
-                    return
+                    given = {"body": body} if self.command in ("POST", "PUT") else {}
+                    return method(self, *match.groups(), **given)
             raise _Refused(404, "EntryNotFound", f"nothing at {path}")
         except _Refused as refused:
             headers = {"X-Error-Code": refused.code, "X-Error-Message": str(refused)}
             self.send_json({"error": str(refused)}, status=refused.status, headers=headers)
+
+    do_GET = do_HEAD = do_POST = do_PUT = answer
 
     def send(self, content: bytes, *, status: int = 200, headers: Mapping[str, str] = {}):
         self.send_response(status)
@@ -215,8 +178,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_json(self, value, **options):
         self.send(json.dumps(value).encode(), **options)
-
-    # Who asks, and for what
 
     @property
     def is_known(self) -> bool:
@@ -240,8 +201,6 @@ class _Handler(BaseHTTPRequestHandler):
         if revision not in repository.commits:
             raise _Refused(404, "RevisionNotFound", f"Invalid rev id: {revision}")
         return revision, repository.commits[revision]
-
-    # Reading
 
     def info(self, kinds: str, name: str, revision: str | None):
         sha, files = self.commit(kinds, name, revision or "main")
@@ -290,8 +249,6 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         self.send(content, status=206 if start else 200, headers=headers)
-
-    # Writing
 
     def whoami(self):
         self.require_token()

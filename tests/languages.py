@@ -16,7 +16,6 @@ def grid(*sizes):
 
 
 def corpus_of(messages, meanings=None, concepts=None, **known):
-    """A corpus from lists of rows."""
     return Corpus(
         messages=Ragged.from_rows(messages),
         meanings=None if meanings is None else np.array(meanings),
@@ -26,17 +25,14 @@ def corpus_of(messages, meanings=None, concepts=None, **known):
 
 
 def rows_of(ragged):
-    """The rows of a ragged array as lists."""
     return [ragged[index].tolist() for index in range(len(ragged))]
 
 
 def scores_of(metric, *rows, seed=0, **known):
-    """All scores of a metric of `corpus_of`."""
     return metric(corpus_of(*rows, **known), Options(seed=seed))
 
 
 def score_of(metric, *rows, seed=0, **known):
-    """The first of these scores."""
     return scores_of(metric, *rows, seed=seed, **known)[0]
 
 

@@ -14,13 +14,9 @@ from ecsuite.language_models.backend import MODEL, SMOLLM2
 
 FOLDER = Path(os.environ.get("ECSUITE_MODELS", "~/.cache/ecsuite")).expanduser()
 FILE = FOLDER / SMOLLM2 / MODEL
-MISSING = (
-    "the package xllamacpp is not installed"
-    if importlib.util.find_spec("xllamacpp") is None
-    else f"no {MODEL}: ecsuite data {SMOLLM2}, or ECSUITE_MODELS"
-    if not FILE.is_file()
-    else ""
-)
+MISSING = "" if FILE.is_file() else f"no {MODEL}: ecsuite data {SMOLLM2}, or ECSUITE_MODELS"
+if importlib.util.find_spec("xllamacpp") is None:
+    MISSING = "the package xllamacpp is not installed"
 """Why there is no server; empty: there is one."""
 PROGRAM = """
 import sys, xllamacpp
@@ -41,7 +37,6 @@ class LlamaServer:
         self.slots, self.port = slots, 0
 
     def start(self) -> None:
-        """Start it, and wait until it listens."""
         command = [sys.executable, "-c", PROGRAM, str(FILE), str(self.port), str(self.slots)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         self.process = subprocess.Popen(command, text=True, **pipes)
@@ -51,7 +46,6 @@ class LlamaServer:
         self.url = f"{address}/v1"
 
     def stop(self) -> None:
-        """Kill it, whatever it does."""
         self.process.kill()
         self.process.communicate()
 

@@ -13,7 +13,6 @@ SECONDS = 60
 
 def load(name: str) -> Metric:
     """`first` waits until `last` began in another process; `fails` and `ends` do so in other processes alone."""
-
     traits = Traits(name=name, about="the process that computed it")
 
     def metric(corpus: Corpus, options: Options) -> list[Score]:

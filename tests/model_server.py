@@ -40,7 +40,6 @@ class ModelServer(ThreadingHTTPServer):
 
 
 def first_choices(body):
-    """One of the choices, by the prompt and the seed."""
     schema = body["response_format"]["json_schema"]["schema"]["properties"]["answer"]
     number = int(hashlib.sha256(json.dumps([body["messages"], body["seed"]]).encode()).hexdigest(), 16)
     return json.dumps({"answer": schema["enum"][number % len(schema["enum"])]})
@@ -59,11 +58,8 @@ class _Handler(BaseHTTPRequestHandler):
         with server.lock:
             server.asked += 1
             number = server.asked
-        fault = (
-            FAULTS[number // server.every % len(FAULTS)]
-            if server.every and number % server.every == 0
-            else ""
-        )
+        fails = server.every and number % server.every == 0
+        fault = FAULTS[number // server.every % len(FAULTS)] if fails else ""
         if server.key and self.headers.get("Authorization") != f"Bearer {server.key}":
             return self._send(
                 401, json.dumps({"error": f"wrong key {self.headers.get('Authorization')}"}).encode()

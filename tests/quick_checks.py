@@ -5,7 +5,6 @@ from ecsuite.testing.games import societies_train, training_repeats, training_re
 
 
 def statements(*functions):
-    """What checks say that they check."""
     return {function.__doc__.rstrip(".") for function in functions}
 
 
@@ -15,11 +14,9 @@ TRAIN_MORE = statements(societies_train, training_repeats)
 
 
 def without(left_out, checks):
-    """The checks without some statements."""
     return [check for check in checks if str(check) not in left_out]
 
 
 def signalling_games():
-    """The shipped games of senders and receivers, by name."""
     shipped = shipped_configs()
     return [name for name in shipped if "play" not in read_yaml(name, "game", shipped)]

@@ -7,14 +7,17 @@ ended by their numbers; nothing of a Slurm that the machine may have is touched.
 """
 
 import getpass
+import json
 import os
 import secrets
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch")
 NODES = ("n1", "n2")
@@ -22,7 +25,6 @@ SECONDS_TO_START, SECONDS_TO_END = 60.0, 15.0
 
 
 def why_not() -> str:
-    """Why no Slurm can be started here; empty if one can."""
     path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
     missing = [name for name in PROGRAMS if shutil.which(name, path=path) is None]
     if missing:
@@ -56,16 +58,11 @@ class Slurm:
         return self
 
     def _start_all(self) -> None:
-        files = {
-            "key-file": "key",
-            "socket": "socket",
-            "pid-file": "pid",
-            "log-file": "log",
-            "seed-file": "seed",
-        }
-        options = [f"--{option}={self.folder / f'munge.{ending}'}" for option, ending in files.items()]
-        self.start("munged", "munged", "--foreground", "--force", *options)
-        until(lambda: answers("munge", "--no-input", f"--socket={self.folder / 'munge.socket'}"), "munge")
+        endings = ("key", "pid", "log", "seed")
+        socket_option = f"--socket={self.folder / 'munge.socket'}"
+        options = [f"--{ending}-file={self.folder / f'munge.{ending}'}" for ending in endings]
+        self.start("munged", "munged", "--foreground", "--force", socket_option, *options)
+        until(lambda: run("munge", "--no-input", socket_option).returncode == 0, "munge")
         self.start("slurmctld", "slurmctld", "-D", "-c")
         for node in NODES:
             (self.folder / f"spool-{node}").mkdir()
@@ -83,8 +80,8 @@ class Slurm:
     def start_node(self, node: str) -> None:
         """Start a node, also one that was killed, and wait until it is idle."""
         self.start(node, "slurmd", "-D", "-N", node)
-        until(lambda: said("sinfo", "--noheader", f"--nodes={node}", "--partition=low", "--format=%T").strip()
-              in ("idle", "allocated"), node)  # fmt: skip
+        asked = ("sinfo", "--noheader", f"--nodes={node}", "--partition=low", "--format=%T")
+        until(lambda: run(*asked).stdout.strip() in ("idle", "allocated"), node)
 
     def kill_node(self, node: str) -> None:
         """Kill a node's daemon at once, as when its power fails; its jobs are other processes."""
@@ -93,8 +90,8 @@ class Slurm:
 
     def __exit__(self, *_: object) -> None:
         if "slurmctld" in self.daemons:
-            said("scancel", f"--user={getpass.getuser()}")
-            with_patience(lambda: not said("squeue", "--noheader"))
+            run("scancel", f"--user={getpass.getuser()}")
+            with_patience(lambda: not run("squeue", "--noheader").stdout)
         for daemon in reversed(self.daemons.values()):
             daemon.terminate()
             try:
@@ -109,70 +106,55 @@ class Slurm:
 
 
 def configuration(folder: Path, port: int) -> str:
-    """The text of slurm.conf."""
     host = socket.gethostname().partition(".")[0]
-    settings = {
-        "ClusterName": "tests",
-        "SlurmctldHost": f"{host}(127.0.0.1)",
-        "SlurmctldPort": port,
-        "SlurmUser": "root",
-        "AuthType": "auth/munge",
-        # A job that is queued again waits as long as its credential lasts; 120 seconds unless it is said.
-        "AuthInfo": f"socket={folder / 'munge.socket'},cred_expire=15",
-        "StateSaveLocation": folder / "state",
-        "SlurmdSpoolDir": f"{folder}/spool-%n",
-        "SlurmctldPidFile": folder / "slurmctld.pid",
-        "SlurmdPidFile": f"{folder}/slurmd-%n.pid",
-        # A container has no control groups of its own.
-        "ProctrackType": "proctrack/linuxproc",
-        "TaskPlugin": "task/none",
-        "JobAcctGatherType": "jobacct_gather/none",
-        "MailProg": "/bin/true",
-        "MpiDefault": "none",
-        "SelectType": "select/cons_tres",
-        "SelectTypeParameters": "CR_CPU",
-        # Killed nodes come back, and what ran on them is queued again.
-        "ReturnToService": 2,
-        "SlurmdTimeout": 30,
-        "JobRequeue": 1,
-        "KillWait": 5,
-        "PreemptType": "preempt/partition_prio",
-        "PreemptMode": "REQUEUE",
-        "SchedulerParameters": "sched_interval=2,bf_interval=2,batch_sched_delay=0",
-        "MinJobAge": 3600,
-    }
     (folder / "state").mkdir()
-    lines = [f"{name}={value}" for name, value in settings.items()]
-    for number, node in enumerate(NODES, 1):
-        lines.append(
-            f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port + number} CPUs=1 RealMemory=1000"
-        )
-    lines.append(
-        "PartitionName=low Nodes=ALL Default=YES PriorityTier=1 PreemptMode=REQUEUE GraceTime=20 MaxTime=60"
-    )
-    lines.append("PartitionName=high Nodes=ALL PriorityTier=2 PreemptMode=OFF MaxTime=60")
+    # A job that is queued again waits as long as its credential lasts: 120 s by default. A container has no control
+    # groups of its own. Killed nodes come back, and what ran on them is queued again.
+    settings = f"""ClusterName=tests SlurmctldHost={host}(127.0.0.1) SlurmctldPort={port} SlurmUser=root
+    AuthType=auth/munge AuthInfo=socket={folder / "munge.socket"},cred_expire=15
+    StateSaveLocation={folder / "state"} SlurmdSpoolDir={folder}/spool-%n
+    SlurmctldPidFile={folder / "slurmctld.pid"} SlurmdPidFile={folder}/slurmd-%n.pid
+    ProctrackType=proctrack/linuxproc TaskPlugin=task/none JobAcctGatherType=jobacct_gather/none
+    MailProg=/bin/true MpiDefault=none SelectType=select/cons_tres SelectTypeParameters=CR_CPU
+    ReturnToService=2 SlurmdTimeout=30 JobRequeue=1 KillWait=5 MinJobAge=3600
+    PreemptType=preempt/partition_prio PreemptMode=REQUEUE
+    SchedulerParameters=sched_interval=2,bf_interval=2,batch_sched_delay=0"""
+    at = f"NodeHostname={host} NodeAddr=127.0.0.1"
+    lines = [
+        *settings.split(),
+        *(f"NodeName={node} {at} Port={port + n} CPUs=1 RealMemory=1000" for n, node in enumerate(NODES, 1)),
+        "PartitionName=low Nodes=ALL Default=YES PriorityTier=1 PreemptMode=REQUEUE GraceTime=20 MaxTime=60",
+        "PartitionName=high Nodes=ALL PriorityTier=2 PreemptMode=OFF MaxTime=60",
+    ]
     return "\n".join(lines) + "\n"
 
 
+def corpora(folder: Path) -> dict[str, bytes]:
+    """The bytes of the corpora of a sweep, by run."""
+    return {file.parent.name: file.read_bytes() for file in Path(folder).glob("runs/*/corpus.jsonl")}
+
+
+def scores(folder: Path) -> list[Any]:
+    return [run["scores"] for run in json.loads(Path(folder, "sweep.json").read_bytes())["runs"]]
+
+
+def program(*arguments: str, folder: Path) -> "subprocess.Popen[str]":
+    """`ecsuite` with arguments in a folder, started."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, "-m", "ecsuite.cli", *arguments], cwd=folder, **pipes)
+
+
 def free_port() -> int:
-    """The first of three ports that nobody uses now."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         return min(int(bound.getsockname()[1]), 65_000)
 
 
-def said(*command: str) -> str:
-    """What a command prints, whether or not it succeeds."""
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
-
-
-def answers(*command: str) -> bool:
-    """Whether a command succeeds."""
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+def run(*command: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def with_patience(is_done: Callable[[], object], seconds: float = SECONDS_TO_END) -> bool:
-    """Wait until something is the case; whether it is."""
     end = time.monotonic() + seconds
     while not is_done():
         if time.monotonic() > end:

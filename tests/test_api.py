@@ -1,5 +1,3 @@
-"""The Python interface: train, open, ask, score."""
-
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,6 +15,7 @@ QUICK = {
     "optimizer.lr": 0.01,
     "evaluation.corpus_size": 16,
 }
+QUIET = {"progress": lambda *_: None, "note": lambda _: None}
 
 
 @pytest.fixture(scope="module")
@@ -25,14 +24,7 @@ def folder(tmp_path_factory):
 
 
 def trained(folder, **changes):
-    return ec.train(
-        "disc_tiny",
-        out=folder,
-        overrides=QUICK | changes,
-        progress=lambda *_: None,
-        note=lambda _: None,
-        device="cpu",
-    )
+    return ec.train("disc_tiny", out=folder, overrides=QUICK | changes, device="cpu", **QUIET)
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +81,7 @@ def test_a_receiver_that_reconstructs(folder):
         (lambda run: ec.load_run(run.folder.parent), "not a run folder: it has no config.yaml"),
         (lambda run: ec.list_parts("chanel"), "unknown kind 'chanel'; did you mean 'channels'"),
         (lambda run: ec.list_parts(3), "kind: expected a kind of parts, such as channels; got 3"),
-        (
-            lambda run: ec.train("disc_tiny", overrides={"seed": 1}),
-            "^overrides: unknown key 'seed'; did you mean 'training.seed'",
-        ),
+        (lambda run: ec.train("disc_tiny", overrides={"seed": 1}), "^overrides: unknown key 'seed'; did you mean 'tr"),
         (lambda run: ec.train("disc_tiny", seed=-1), "^seed: training.seed: expected int >= 0, got -1"),
         (lambda run: ec.train(run.experiment, seed="1"), "^seed: training.seed: expected int, got '1'"),
         (lambda run: ec.train(run.experiment, overrides={"a": 1}), "^overrides: unknown key 'a'"),
@@ -105,56 +94,32 @@ def test_a_receiver_that_reconstructs(folder):
         (lambda run: ec.train("disc_tiny", progress=3), "progress: expected a function, or None; got 3"),
         (lambda run: ec.train("disc_tiny", note="no"), "note: expected a function, or None; got 'no'"),
         (lambda run: ec.train("disc_tiny", resume="no"), "resume: expected True or False; got 'no'"),
-        (
-            lambda run: ec.train("disc_tiny", log=b"csv"),
-            "log: expected names of loggers, such as csv; got 99",
-        ),
-        (
-            lambda run: ec.load_run(run.folder, trust_code="no"),
-            "trust_code: expected True or False; got 'no'",
-        ),
+        (lambda run: ec.train("disc_tiny", log=b"csv"), "log: expected names of loggers, such as csv; got 99"),
+        (lambda run: ec.load_run(run.folder, trust_code="no"), "trust_code: expected True or False; got 'no'"),
         (lambda run: ec.icy("lstm", progress=3), "progress: expected a function, or None; got 3"),
         (lambda run: ec.sweep({"base": "disc_tiny"}, note=3), "note: expected a function, or None; got 3"),
         (lambda run: ec.verify(run, trained=2), "trained: expected True or False; got 2"),
         (lambda run: ec.methods(run, hardware=0), "hardware: expected True or False; got 0"),
-        (
-            lambda run: ec.push(run, "hf:a/b", license="mit", plan="yes"),
-            "plan: expected True or False; got 'yes'",
-        ),
+        (lambda run: ec.push(run, "hf:a/b", license="mit", plan="yes"), "plan: expected True or False; got 'yes'"),
         (lambda run: ec.pull("hf:a/b", progress=3), "progress: expected a function, or None; got 3"),
         (lambda run: ec.load_run(3), "folder: expected a run folder; got 3"),
-        (
-            lambda run: ec.score([[1]]),
-            r"corpus: expected a Corpus, .* ec.Corpus\(\[\[1, 2\]\]\); got \[\[1\]\]",
-        ),
+        (lambda run: ec.score([[1]]), r"corpus: expected a Corpus, .* ec.Corpus\(\[\[1, 2\]\]\); got \[\[1\]\]"),
         (lambda run: ec.score(run, 3), "metrics: expected a name or a list of names, got 3"),
         (lambda run: ec.score(run, "topsim", sed=3), "unknown option of score 'sed'; did you mean 'seed'"),
         (lambda run: ec.score(run, "topsim", seed=1.5), "^seed: expected an integer from 0, got 1.5$"),
         (lambda run: ec.compare(run, metric="topsim", seed=-1), "^seed: expected an integer from 0, got -1$"),
         (lambda run: ec.results(3), "sources: expected runs or paths; got 3"),
-        (
-            lambda run: ec.report(run, out=run),
-            "out: expected the file of the page; runs and folders come first",
-        ),
+        (lambda run: ec.report(run, out=run), "out: expected the file of the page; runs and folders come first"),
         (lambda run: ec.sweep(3), "study: expected a YAML file or its content; got 3"),
         (lambda run: ec.compare(3), "sources: expected runs, corpora, scorecards or paths; got 3"),
-        (
-            lambda run: ec.compare(run, ec.Corpus([[1], [2]]), metric="topsim"),
-            "^source 2: the score topsim is undefined: the corpus has neither meanings",
-        ),
-        (
-            lambda run: ec.compare(run, metric=3),
-            "metric: expected the name of a metric, or a list of names; got 3",
-        ),
+        (lambda run: ec.compare(run, ec.Corpus([[1]]), metric="topsim"), "^source 2: the score topsim is undefined: "),
+        (lambda run: ec.compare(run, metric=3), "metric: expected the name of a metric, or a list of names; got 3"),
         (lambda run: ec.compare(metric="topsim"), "no topsim score: expected at least one"),
         (lambda run: ec.compare(), "no score occurs in two of the sources"),
         (lambda run: ec.icy(), "models: expected at least one"),
         (lambda run: ec.icy(3), "models: expected a name or a list of names, got 3"),
         (lambda run: ec.icy("lstn"), "unknown sender 'lstn'; did you mean 'lstm'"),
-        (
-            lambda run: ec.icy("fc2l", seeds=1.5),
-            "seeds: expected a number of seeds, or a list of them, got 1.5",
-        ),
+        (lambda run: ec.icy("fc2l", seeds=1.5), "seeds: expected a number of seeds, or a list of them, got 1.5"),
         (lambda run: ec.icy("fc2l", workers=0), "workers: expected a number of processes from 1, got 0"),
         (lambda run: ec.icy("fc2l", cache=3), "cache: expected a folder; got 3"),
         (lambda run: ec.report(), "sources: expected at least one run or path"),
@@ -176,15 +141,9 @@ def test_a_receiver_that_reconstructs(folder):
         (lambda run: ec.train("disc_tiny", log=3), "log: expected names of loggers, such as csv; got 3"),
         (lambda run: ec.sweep({}, on=3), "on: expected here, local, slurm, ray or workers; got 3"),
         (lambda run: ec.report(run, base=3), "base: expected settings such as channel.kind=gumbel"),
-        (
-            lambda run: ec.verify(run, metrics="topsim"),
-            "metrics: expected your own metric, ./mine.py:my_metric, got 'topsim'",
-        ),
+        (lambda run: ec.verify(run, metrics="topsim"), "metrics: expected your own metric, ./mine.py:my_metric, got"),
         (lambda run: ec.verify(run, targets=3), "targets: expected a folder; got 3"),
-        (
-            lambda run: ec.write_corpus(run, "a"),
-            "write_corpus: expected a Corpus and the path of a folder, got Run",
-        ),
+        (lambda run: ec.write_corpus(run, "a"), "write_corpus: expected a Corpus and the path of a folder, got Run"),
         (lambda run: ec.push(run, "hf:a/b", license=3, plan=True), "license: expected a licence such as"),
         (lambda run: run.intervene(3), "names: expected interventions, or all, got 3"),
         (lambda run: run.intervene([]), "expected interventions: permute, drop, replace, noise, or all"),
@@ -192,7 +151,7 @@ def test_a_receiver_that_reconstructs(folder):
         (lambda run: run.evaluate(receiver_from=3), "receiver_from: expected a run or its folder, got 3"),
         (lambda run: ec.icy("fc2l", study=3), "study: expected the name of a study or a YAML file; got 3"),
     ],
-)
+)  # fmt: skip
 def test_mistakes(run, call, message):
     with pytest.raises((ConfigError, CorpusError), match=message):
         call(run)
@@ -206,7 +165,6 @@ def test_what_a_notebook_shows(run):
 
 @pytest.mark.slow
 def test_corpora_in_python_are_compared_at_one_size():
-    """The larger one was said not to be there."""
     meanings = np.random.default_rng(0).integers(0, 3, (90, 2))
     corpus = ec.Corpus(
         np.add(meanings, [1, 4]).tolist(), meanings=meanings, columns={"half": np.arange(90) % 3 // 2}
@@ -227,16 +185,12 @@ def test_corpora_in_python_are_compared_at_one_size():
     ("changes", "line"),
     [
         ({"world.held_out": 0.25}, "4 of the 4 objects held out here were in training"),
-        (
-            {"world.held_out_value": "attribute0=1"},
-            "4 of the 4 objects held out here were in training",
-        ),
+        ({"world.held_out_value": "attribute0=1"}, "4 of the 4 objects held out here were in training"),
         ({"world.held_out": 0.25, "world.candidates": "split"}, "the combination is not tested"),
         ({"world.shared_values": 1}, None),
     ],
 )
 def test_what_evaluations_cannot_show_is_said_once(run, changes, line):
-    """Also where the chance levels of the evaluations are asked for."""
     notes = []
     noting = replace(run, note=notes.append)
     noting.evaluate(changes)
@@ -253,12 +207,11 @@ def test_a_scorecard_is_a_mapping_a_table_and_a_frame(run):
     assert "topsim" in str(card) and repr(card) == str(card) and card._repr_html_().startswith("<pre")
     with pytest.raises(KeyError):
         card["cbm"]
-
-
-def test_a_scorecard_as_a_frame(run):
+    found = ec.compare({"first": card, "second": ec.score(run.corpus, ["topsim", "posdis"], seed=1)})
+    assert [score["name"] for score in found["scores"]] == ["topsim", "posdis"]
     pandas = pytest.importorskip("pandas")
-    frame = ec.score(run, "topsim").to_frame()
-    assert isinstance(frame, pandas.DataFrame) and list(frame["name"]) == ["topsim"]
+    for frame in (card.to_frame(), found.to_frame()):
+        assert isinstance(frame, pandas.DataFrame) and list(frame["name"]) == ["topsim", "posdis"]
 
 
 def test_runs_corpora_and_scorecards_are_compared(run):
@@ -270,34 +223,19 @@ def test_runs_corpora_and_scorecards_are_compared(run):
     assert not (run.folder / "scores.json").exists()
 
 
-def test_scorecards_are_compared_in_every_score(run):
-    card = ec.score(run, ["topsim", "posdis"])
-    found = ec.compare({"first": card, "second": ec.score(run.corpus, ["topsim", "posdis"], seed=1)})
-    assert [score["name"] for score in found["scores"]] == ["topsim", "posdis"]
-    pandas = pytest.importorskip("pandas")
-    frame = found.to_frame()
-    assert isinstance(frame, pandas.DataFrame) and list(frame["name"]) == ["topsim", "posdis"]
-
-
 SMALL_STUDY = {"grammars": ["perm"], "num_attributes": 2, "num_values": 3, "seeds": 1}
 
 
-@pytest.fixture(scope="module")
-def study(folder):
-    """Run in a thread, as a notebook may."""
+def test_a_study_in_a_thread_is_a_mapping_and_a_table(folder):
+    notes = []
+    call = partial(ec.icy, "fc2l", **SMALL_STUDY, cache=folder / "icy")
     with ThreadPoolExecutor() as pool:
-        call = partial(ec.icy, "fc2l", **SMALL_STUDY, cache=folder / "icy", note=lambda _: None)
-        return pool.submit(call).result()
-
-
-def test_a_study_is_a_mapping_and_a_table(study, folder):
+        study = pool.submit(call, note=lambda _: None).result()
     assert list(study) == ["study", "rows"] and len(study) == 2
     (cell,) = study["rows"][0]["cells"]
     assert cell["grammar"] == "perm" and cell["runs"][0]["reached"]
     assert "PERM" in str(study) and repr(study) == str(study) and study._repr_html_().count("PERM") == 1
-    notes = []
-    again = ec.icy("fc2l", **SMALL_STUDY, cache=folder / "icy", note=notes.append)
-    assert again["rows"] == study["rows"] and not notes
+    assert call(note=notes.append)["rows"] == study["rows"] and not notes
 
 
 def test_runs_stand_for_their_folders(run, tmp_path):

@@ -1,5 +1,3 @@
-"""Wheel and source archive: the same bytes from the same files, and nothing in them by mistake."""
-
 import runpy
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""What users get wrong on the command line: a line that names it, exit code 2, and nothing written."""
-
 import re
 import shutil
 import sys
@@ -14,61 +12,38 @@ QUICK = {"training.num_epochs": 1, "training.num_examples": 256, "evaluation.num
 MISTAKES = {
     "train-game disk_tiny": "unknown game 'disk_tiny'; did you mean 'disc_tiny'? choices: disc_tiny, ",
     "train-game nowhere.yaml": "nowhere.yaml: can't be read: ",
-    "train-game disc_tiny --sender gruu": (
-        "--sender: unknown sender 'gruu'; did you mean 'gru'? choices: dgrecv, "
-    ),
+    "train-game disc_tiny --sender gruu": "--sender: unknown sender 'gruu'; did you mean 'gru'? choices: dgrecv, ",
     "train-game disc_tiny --sender gru,hidden_size=x": "--sender: sender.hidden_size: expected int, got 'x'",
     "train-game shape_gs --world thing": "sender.perception: conv_grid does not take vectors of 16 features: ",
     "train-game disc_tiny --world unequal_attributes": "--world: world.num_values: expected list, got 4",
     "train-game disc_tiny --receiver x": "--receiver: unknown receiver 'x'; choices: ",
-    "train-game disc_tiny --sender hashtable": (
-        "--sender: sender hashtable learns from a given language only; see `ecsuite icy`"
-    ),
-    "train-game disc_tiny --set channel.kind=gumball": (
-        "--set: unknown channel 'gumball'; did you mean 'gumbel'?"
-    ),
-    "train-game disc_tiny --set channel.word_size=8": (
-        "--set: channel.word_size: channel gumbel does not read it; read by quantized, continuous, variational"
-    ),
-    "train-game disc_tiny --set channel=quantized,length=fixed": (
-        "--set: channel.length: channel quantized does not read it; read by soft, gumbel, reinforce"
-    ),
-    "train-game disc_tiny --set task.kind=concept": (
-        "task concept: world attributes has no rules; worlds with rules: text, thing, shape, "
-    ),
-    "train-game disc_tiny --features x": ("--features: world attributes does not read it; read by features"),
-    "train-game disc_tiny --set task.kind=x": (
-        "--set: unknown task 'x'; choices: discrimination, in_batch, reconstruction, autoencoding, concept"
-    ),
+    "train-game disc_tiny --sender hashtable": "--sender: sender hashtable learns from a given language only; see",
+    "train-game disc_tiny --set channel.kind=gumball": "--set: unknown channel 'gumball'; did you mean 'gumbel'?",
+    "train-game disc_tiny --set channel.word_size=8": "--set: channel.word_size: channel gumbel does not read it;",
+    "train-game disc_tiny --set channel=quantized,length=fixed": "--set: channel.length: channel quantized does",
+    "train-game disc_tiny --set task.kind=concept": "task concept: world attributes has no rules; worlds with",
+    "train-game disc_tiny --features x": "--features: world attributes does not read it; read by features",
+    "train-game disc_tiny --set task.kind=x": "--set: unknown task 'x'; choices: discrimination, in_batch,",
     "train-game disc_tiny --set =1": "--set =1: expected key=value, such as channel.temperature=2",
-    "train-game disc_tiny --set task.num_distractor=1": (
-        "--set: unknown key 'task.num_distractor'; did you mean 'task.num_distractors'?"
-    ),
-    "train-game naming --set play.participant=language_model,data_files=x": (
-        "--set: unknown key 'play.participant.data_files'; choices: play.participant.kind, "
-    ),
+    "train-game disc_tiny --set task.num_distractor=1": "--set: unknown key 'task.num_distractor'; did you mean",
+    "train-game naming --set play.participant=language_model,data_files=x": "--set: unknown key",
     "train-game disc_tiny --set colour=1": "--set: unknown key 'colour'; choices: ",
     "train-game disc_tiny --device gpu": "unknown device 'gpu'; did you mean 'cpu'? choices: auto, cpu, cuda",
-    "train-game disc_tiny --until-accuracy 95": ("--until-accuracy: expected at most 1.0, got 95.0"),
-    "train-game disc_tiny --until-accuracy nan": ("--until-accuracy: expected more than 0.0, got nan"),
-    "train-game disc_tiny --max-minutes -1": ("--max-minutes: expected more than 0.0, got -1.0"),
+    "train-game disc_tiny --until-accuracy 95": "--until-accuracy: expected at most 1.0, got 95.0",
+    "train-game disc_tiny --until-accuracy nan": "--until-accuracy: expected more than 0.0, got nan",
+    "train-game disc_tiny --max-minutes -1": "--max-minutes: expected more than 0.0, got -1.0",
     "train-game disc_tiny --epochs -1": "--epochs: expected at least 0, got -1",
     "train-game disc_tiny --patience 3": "--patience: needs training.keep_best, the figure that it watches",
-    "train-game disc_tiny --keep-best acuracy": (
-        "training.keep_best: unknown figure 'acuracy'; did you mean 'accuracy'?"
-    ),
+    "train-game disc_tiny --keep-best acuracy": "training.keep_best: unknown figure 'acuracy'; did you mean",
     "train-game disc_tiny --metrics topsin": "evaluation.metrics: unknown metric 'topsin'; did you mean 'topsim'?",
     "train-game disc_tiny --metrics xferbench": "evaluation.metrics: xferbench trains models: ",
     "train-game disc_tiny --log cvs": "--log: unknown logger 'cvs'; did you mean 'csv'? choices: csv, ",
     "train-game disc_tiny --log csv,rows=1": "--log: csv: unknown option 'rows'; it has none",
     "train-game disc_tiny --log mode=offline": "--log: expected a logger before mode=offline: csv, ",
     "train-game disc_tiny --log ./none.py:Mine": "./none.py: can't be read: No such file",
-    "train-game disc_tiny --init-from nowhere": (
-        "--init-from: nowhere: expected a run folder with a checkpoint"
-    ),
-    "train-game disc_tiny --set training.freeze_sender=true --set training.freeze_receiver=true": (
-        "--set: training.freeze_receiver: both agents are frozen"
-    ),
+    "train-game disc_tiny --init-from nowhere": "--init-from: nowhere: expected a run folder with a checkpoint",
+    "train-game disc_tiny --set training.freeze_sender=true --set training.freeze_receiver=true":
+        "--set: training.freeze_receiver: both agents are frozen",
     "train-game disc_tiny --seed -1": "--seed: expected 0 to 2,147,483,647, got -1",
     "train-game disc_tiny --seed 2147483648": "--seed: expected 0 to 2,147,483,647, got 2147483648",
     "train-game disc_tiny --train-data x": "--train-data: world.train_data and valid_data: give both files",
@@ -81,9 +56,7 @@ MISTAKES = {
     "data features birds.csv": "birds.csv: expected the name of a feature file, ending in .npz",
     "data features birds.npz --encoder resnet": "--encoder: not read by synthetic features; read by --images",
     "data features birds.npz --device cuda": "--device: not read by synthetic features; read by --images",
-    "data features birds.npz --images photos --num-classes 3": (
-        "--num-classes: not read by --images; read by synthetic features"
-    ),
+    "data features birds.npz --images photos --num-classes 3": "--num-classes: not read by --images; read by",
     "data features birds.npz --seed 2147483648": "--seed: expected 0 to 2,147,483,647, got 2147483648",
     "data features birds.npz --images nowhere": "nowhere: expected a folder of images",
     "data features birds.npz --num-classes 0": "num_classes: expected at least 1, got 0",
@@ -93,14 +66,10 @@ MISTAKES = {
     "score bad.jsonl": "bad.jsonl:2: expected a list of non-negative integers",
     "score good.jsonl --metrics xferbench,preset=minni": "unknown preset 'minni'; did you mean 'mini'?",
     "score good.jsonl --metrics xferbench,targets=nowhere": "nowhere: no such folder of target texts",
-    "score good.jsonl --metrics xferbench,protocol=strickt": (
-        "unknown protocol 'strickt'; did you mean 'strict'?"
-    ),
-    "score good.jsonl --metrics xferbench,preset=danish": (
-        "preset danish needs texts of da: run `ecsuite data wikipedia` once, or give targets=FOLDER"
-    ),
+    "score good.jsonl --metrics xferbench,protocol=strickt": "unknown protocol 'strickt'; did you mean 'strict'?",
+    "score good.jsonl --metrics xferbench,preset=danish": "preset danish needs texts of da: run `ecsuite data",
     "score good.jsonl --metrics topsim,preset=full": "unknown option of topsim 'preset'; ",
-    "score good.jsonl --metrics xferbench,seeds=3": "unknown option of xferbench 'seeds'; did you mean 'num_seeds'?",
+    "score good.jsonl --metrics xferbench,seeds=3": "unknown option of xferbench 'seeds'; did you mean",
     "score good.jsonl --metrics xferbench,num_seeds=0": "xferbench.num_seeds: expected int >= 1, got 0",
     "score good.jsonl --preset full": "ecsuite score: no such option: --preset",
     "score good.jsonl --metrics cbm --cache kept": "--cache: not read by --metrics cbm; ",
@@ -108,9 +77,7 @@ MISTAKES = {
     "score good.jsonl --metrics cbm --device cpu": "--device: not read by --metrics cbm; ",
     "score good.jsonl --metrics elcc --seed 3": "--seed: not read by --metrics elcc; read by cbm, ",
     "score good.jsonl --metrics xferbench --seed 2147483648": "--seed: expected 0 to 2,147,483,647",
-    "score good.jsonl --metrics xferbench,num_seeds=2 --seed 2147483647": (
-        "num_seeds=2: expected seeds of at most 2,147,483,647, starting at 2147483647\n"
-    ),
+    "score good.jsonl --metrics xferbench,num_seeds=2 --seed 2147483647": "num_seeds=2: expected seeds of at most",
     "score reference random --text nowhere.txt": "--text: not read by random; read by human, paren_real\n",
     "score reference no_pretrain --text nowhere.txt": "--text: not read by no_pretrain; read by human, ",
     "score reference paren_synth --seed 99999999999999999999": "--seed: expected 0 to 2,147,483,647, got 9999",
@@ -121,9 +88,7 @@ MISTAKES = {
     "xtreme --baselines --human nowhere.txt": "--human: not read by --baselines; read by CORPUS\n",
     "xtreme --baselines --seeds 5": "--seeds: not read by --baselines; read by CORPUS, --model\n",
     "xtreme --model bert --human nowhere.txt": "--human: not read by --model; read by CORPUS\n",
-    "xtreme --model bert --protocol adapt": (
-        "--protocol adapt: needs a corpus; for --model expected one of published, in-language, "
-    ),
+    "xtreme --model bert --protocol adapt": "--protocol adapt: needs a corpus; for --model expected one of",
     "xtreme nowhere --tasks udpo": "unknown task 'udpo'; did you mean 'udpos'? choices: ",
     "xtreme --baselines --languages xx": "unknown language 'xx'; choices: ",
     "xtreme nowhere --preset tiny": "unknown preset 'tiny'; ",
@@ -135,20 +100,19 @@ MISTAKES = {
     "score reference randon": "unknown baseline 'randon'; did you mean 'random'?",
     "score reference human": "human needs a text: give --text FILE",
     "compare nowhere.json": "nowhere.json: ",
-    "compare table nowhere --as pdf": "ecsuite compare table: invalid value for '--as': 'pdf' is not one of 'text', ",
+    "compare table nowhere --as pdf": "ecsuite compare table: invalid value for '--as': 'pdf' is not one of",
     "data wikipedia --pairs 3": "ecsuite data wikipedia: no such option: --pairs",
     "score good.jsonl --metrics elcc --out a_file/scores.json": "a_file",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments", MISTAKES, ids=[line[-60:] for line in MISTAKES])
-def test_mistake(ecsuite, tmp_path, arguments):
+def test_mistake(refused, tmp_path, arguments):
     (tmp_path / "a_file").write_text("")
     (tmp_path / "good.jsonl").write_text("[1, 2]\n[3]\n[1]\n")
     (tmp_path / "bad.jsonl").write_text("[1, 2]\n[2.5]\n[-2]\n")
-    code, out, err = ecsuite(*arguments.split())
-    assert (code, out) == (2, "")
-    assert err.startswith(MISTAKES[arguments]), err
+    err = refused(*arguments.split())
+    assert err.startswith(MISTAKES[arguments])
     assert not (tmp_path / "runs").exists()
     if "bad.jsonl" in arguments:
         assert err == "bad.jsonl:2: expected a list of non-negative integers, got 2.5 (and 1 more)\n"
@@ -157,70 +121,46 @@ def test_mistake(ecsuite, tmp_path, arguments):
 USAGE = {
     "train-game disc_tiny --seed x": "ecsuite train-game: invalid value for '--seed': ",
     "train-game": "ecsuite train-game: missing argument 'GAME'; see ecsuite train-game --help-all",
-    "train-game disc_tiny --epoch 3": (
-        "ecsuite train-game: no such option: --epoch; did you mean --epochs"  # and others, as typer's version finds
-    ),
+    "train-game disc_tiny --epoch 3": "ecsuite train-game: no such option: --epoch; did you mean --epochs",
     "train-game disc_tiny --epochs": "ecsuite train-game: option '--epochs' requires an argument; see ",
     "convert a b c --to csv": "ecsuite convert: got unexpected extra argument",
     "--colour": "ecsuite: no such option: --colour; see ecsuite --help",
     "game": "unknown command 'game'; did you mean 'train-game'? commands: train-game, ",
     "trian-game": "unknown command 'trian-game'; did you mean 'train-game' or 'translate'? commands: ",
     "frobnicate": "unknown command 'frobnicate'; commands: train-game, ",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments", USAGE)
-def test_usage_errors_are_a_line(ecsuite, arguments):
-    code, out, err = ecsuite(*arguments.split())
-    assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(USAGE[arguments])
+def test_usage_errors_are_a_line(refused, arguments):
+    assert refused(*arguments.split()).startswith(USAGE[arguments])
 
 
 TYPICAL = {
-    "an unknown game": ("train-game disc_smal", "did you mean 'disc_small'?"),
-    "a wrong value": ("train-game disc_tiny --epochs -1", "--epochs: expected at least 0, got -1"),
-    "a missing file": (
-        "train-game nowhere.yaml",
-        "nowhere.yaml: can't be read: No such file or directory; shipped ones: ecsuite list game",
-    ),
-    "the folder of another run": (
-        "train-game disc_tiny --seed 5 --out other",
-        "choose another folder with --out",
-    ),
-    "an unknown key": ("train-game disc_tiny --set chanel.kind=soft", ": ecsuite config GAME"),
-    "a setting as an option": (
-        "train-game disc_tiny --vocab-size 3",
-        "did you mean --set channel.vocab_size=VALUE?",
-    ),
-    "cuda without a GPU": (
-        "train-game disc_tiny --device cuda",
-        "device cuda: this machine has no CUDA device that torch can use: try auto",
-    ),
-    "a missing extra": ("show other other --plot curves.svg", "pip install -e '.[plots]'"),
-    "a folder that there is not": (
-        "show runs/none",
-        "runs/none: no such file or folder; shipped ones: ecsuite list game",
-    ),
-    "a game that there is not": ("show runsnone", "unknown game 'runsnone'"),
-    "an empty corpus": ("score empty.jsonl", "expected one message per line, such as [3, 1, 4]"),
-    "a wrong kind of file": (
-        "train-game picture.png",
-        "expected a file that ends in .yaml, a table such as objects.csv or a folder of images; shipped ones: ecsuite ",
-    ),
-    "a comma at the end": ("score a_file --metrics topsin,", "did you mean 'topsim'?"),
-}
-"""By name, a command line, and what its message says to type instead."""
+    "train-game disc_smal": "did you mean 'disc_small'?",
+    "train-game nowhere.yaml": "nowhere.yaml: can't be read: No such file or directory; shipped ones: ecsuite",
+    "train-game disc_tiny --seed 5 --out other": "choose another folder with --out",
+    "train-game disc_tiny --set chanel.kind=soft": ": ecsuite config GAME",
+    "train-game disc_tiny --vocab-size 3": "did you mean --set channel.vocab_size=VALUE?",
+    "train-game disc_tiny --device cuda": "device cuda: this machine has no CUDA device that torch can use: try auto",
+    "show other other --plot curves.svg": "pip install -e '.[plots]'",
+    "show runs/none": "runs/none: no such file or folder; shipped ones: ecsuite list game",
+    "show runsnone": "unknown game 'runsnone'",
+    "score empty.jsonl": "expected one message per line, such as [3, 1, 4]",
+    "train-game picture.png": "expected a file that ends in .yaml, a table such as objects.csv or a folder of images; ",
+    "score a_file --metrics topsin,": "did you mean 'topsim'?",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def other_run(tmp_path_factory):
-    """A run folder; its config alone says whose it is."""
     folder = tmp_path_factory.mktemp("runs") / "other"
     ec.train("disc_tiny", overrides=QUICK, out=folder, device="cpu")
     return folder
 
 
-@pytest.mark.parametrize("name", TYPICAL)
-def test_a_typical_mistake_says_what_to_type(ecsuite, tmp_path, monkeypatch, other_run, name):
+@pytest.mark.parametrize("line", TYPICAL)
+def test_a_typical_mistake_says_what_to_type(refused, tmp_path, monkeypatch, other_run, line):
     shutil.copytree(other_run, tmp_path / "other")
     (tmp_path / "empty.jsonl").write_text("[]\n")
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
@@ -228,9 +168,7 @@ def test_a_typical_mistake_says_what_to_type(ecsuite, tmp_path, monkeypatch, oth
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     before = set(tmp_path.rglob("*"))
-    command, says = TYPICAL[name]
-    code, out, err = ecsuite(*command.split())
-    assert (code, out, err.count("\n")) == (2, "", 1) and says in err, err
+    assert TYPICAL[line] in refused(*line.split())
     assert set(tmp_path.rglob("*")) == before
 
 
@@ -243,64 +181,33 @@ def test_resuming_without_a_run_works_and_says_so(ecsuite):
 ALIASES = "\n".join(
     ["  - &a0 [x, x, x]", *(f"  - &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 8))]
 )
-HOSTILE = {
-    "an alias bomb": (
-        "train-game",
-        f"training:\n  seed:\n{ALIASES}\n",
-        "expected at most 100,000 values, got more with its aliases",
-    ),
-    "a long list": (
-        "train-game",
-        f"training: {{seed: {[1] * 9999}}}",
-        "training.seed: expected int, got [1, 1",
-    ),
-    "hex digits": (
-        "train-game",
-        f"optimizer: {{lr: 0x{'f' * 5000}}}",
-        "optimizer.lr: ",  # and what msgspec of this version says,
-    ),
-    "format": ("train-game", f"format: 0x{'f' * 5000}", "format int of a config file is not known"),
-    "row": ("cbm", f"rows: [{[1] * 9999}]", "rows[0]: expected keys and values, got [1, 1"),
-    "settings": (
-        "cbm",
-        f"rows: [{{name: a, base: b, set: {[1] * 9999}}}]",
-        "rows[0]: set: expected keys such as",
-    ),
-    "key": (
-        "cbm",
-        "rows: [{name: a, base: b, set: {1: 2}}]",
-        "rows[0]: expected keys such as channel.max_len",
-    ),
-}
-"""By name, a command, a YAML file, and how the message goes on after the name of the file."""
+HOSTILE = [
+    ("train-game", f"training:\n  seed:\n{ALIASES}\n", "expected at most 100,000 values, got more"),
+    ("train-game", f"training: {{seed: {[1] * 9999}}}", "training.seed: expected int, got [1, 1"),
+    ("train-game", f"optimizer: {{lr: 0x{'f' * 5000}}}", "optimizer.lr: "),  # and what msgspec of this version says
+    ("train-game", f"format: 0x{'f' * 5000}", "format int of a config file is not known"),
+    ("cbm", f"rows: [{[1] * 9999}]", "rows[0]: expected keys and values, got [1, 1"),
+    ("cbm", f"rows: [{{name: a, base: b, set: {[1] * 9999}}}]", "rows[0]: set: expected keys such as"),
+    ("cbm", "rows: [{name: a, base: b, set: {1: 2}}]", "rows[0]: expected keys such as channel.max_len"),
+]  # fmt: skip
+"""A command, a YAML file, and how the message goes on after the name of the file."""
 
 
 @pytest.mark.sample(3)
-@pytest.mark.parametrize(("command", "text", "message"), HOSTILE.values(), ids=HOSTILE)
-def test_a_message_is_short_whatever_the_file(ecsuite, tmp_path, command, text, message):
-    """One of them had 250 MB."""
+@pytest.mark.parametrize(("command", "text", "message"), HOSTILE)
+def test_a_message_is_short_whatever_the_file(refused, tmp_path, command, text, message):
     (tmp_path / "a.yaml").write_text(text)
-    code, out, err = ecsuite(command, "a.yaml")
-    assert (code, out, err.count("\n")) == (2, "", 1)
+    err = refused(command, "a.yaml")
     assert re.match(rf"a\.yaml(:\d+)?: {re.escape(message)}", err) and len(err) < 300
 
 
-def test_a_long_name_is_cut(ecsuite):
-    code, _, err = ecsuite("train-game", "x" * 5000)
-    assert code == 2 and err.startswith(f"unknown game '{'x' * 59}…'; choices: ")
+def test_a_long_name_is_cut(refused):
+    assert refused("train-game", "x" * 5000).startswith(f"unknown game '{'x' * 59}…'; choices: ")
 
 
-@pytest.mark.parametrize(
-    ("out", "expected"),
-    [
-        ("/proc/x/scores.json", "no such file or directory"),
-        ("/proc/scores.json", "no such file or directory"),
-        ("file.txt/scores.json", "not a directory"),
-    ],
-)
-def test_what_the_system_refuses_is_told_with_the_place(ecsuite, tmp_path, monkeypatch, out, expected):
-    monkeypatch.chdir(tmp_path)
+def test_what_the_system_refuses_is_told_with_the_place(ecsuite):
     Path("file.txt").write_text("1 2\n2 1\n")
-    code, _, err = ecsuite("score", "file.txt", "--metrics", "topsim", "--out", out)
-    told = f"{out}: can't be written ({expected}); choose another file (--out, --plot)"
-    assert (code, err.strip().splitlines()[-1]) == (2, told)
+    for folder, reason in {"/proc/x": "no such file or directory", "file.txt": "not a directory"}.items():
+        code, _, err = ecsuite("score", "file.txt", "--metrics", "topsim", "--out", f"{folder}/s.json")
+        told = f"{folder}/s.json: can't be written ({reason}); choose another file (--out, --plot)"
+        assert (code, err.strip().splitlines()[-1]) == (2, told)

@@ -1,5 +1,3 @@
-"""The same run has the same bytes, whatever hash seed, folder, copy or executor; else how much differs."""
-
 import json
 import os
 import shutil
@@ -9,21 +7,8 @@ from pathlib import Path
 
 import pytest
 
-SETS = [
-    "training.num_examples=512",
-    "training.num_epochs=4",
-    "training.evaluate_every=8",
-    "training.precision=fp32",
-]
-COMMAND = [
-    "train-game",
-    "disc_tiny",
-    "--device",
-    "cpu",
-    "--quiet",
-    *(word for text in SETS for word in ("--set", text)),
-]
-"""16 steps with four evaluations each."""
+COMMAND = """train-game disc_tiny --device cpu --quiet --set=training.num_examples=512 --set=training.num_epochs=4
+--set=training.evaluate_every=8 --set=training.precision=fp32""".split()
 
 
 def contents(folder):
@@ -65,44 +50,34 @@ def test_a_copy_under_another_path_goes_on_to_the_same_bytes(ecsuite, tmp_path):
 @pytest.mark.slow
 def test_hash_seeds_folders_and_repetition(tmp_path):
     expected = contents(train(tmp_path / "a", PYTHONHASHSEED="1"))
-    for number, variables in enumerate(
-        (
-            {"PYTHONHASHSEED": "1"},
-            {"PYTHONHASHSEED": "2"},
-            {"PYTHONHASHSEED": "random", "LC_ALL": "C", "TZ": "Asia/Tokyo"},
-        )
-    ):
-        assert contents(train(tmp_path / "deep" / f"b {number}", **variables)) == expected
+    others = {"LC_ALL": "C", "TZ": "Asia/Tokyo"}
+    for number, (seed, variables) in enumerate((("1", {}), ("2", {}), ("random", others))):
+        folder = tmp_path / "deep" / f"b {number}"
+        assert contents(train(folder, PYTHONHASHSEED=seed, **variables)) == expected
 
 
 SWEEP = {"base": "disc_tiny", "vary": {"channel.vocab_size": [3, 5]}, "seeds": 1, "score": ["topsim"]}
 SWEEP["set"] = {"training.num_examples": 64, "training.num_epochs": 2}
 STUDIES = {
-    "icy": (
-        "icy --model fc1l --grammar perm --num-attributes 2 --num-values 2 --seeds 2 --cache study/jobs",
-        (),
-    ),
+    "icy": ("icy --model fc1l --grammar perm --num-attributes 2 --num-values 2 --seeds 2 --cache study/jobs", ()),
     "sweep": ("sweep sweep.yaml --device cpu --out study", ("runs/*/corpus.jsonl", "runs/*/checkpoint-*")),
-}
+}  # fmt: skip
 """Commands whose kept results are in `study/jobs`, and further files in `study` that must be equal."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
-def test_executors(all_draws, ecsuite, name):
-    """One process and two: they work in the same folder, one after the other."""
+def test_executors(all_draws, succeeded, name):
     Path("sweep.yaml").write_text(json.dumps(SWEEP))
     command, files = STUDIES[name]
     found = []
     for place in ("local:1", "local:2"):
-        code, _, err = ecsuite(*command.split(), "--on", place)
-        assert code == 0, err
+        succeeded(*command.split(), "--on", place)
         entries = [json.loads(file.read_text()) for file in sorted(Path("study/jobs/results").glob("*.json"))]
         kept = [(entry["key"], entry["value"]) for entry in entries]
         assert len(kept) > 1
-        found.append(
-            (kept, [file.read_bytes() for each in files for file in sorted(Path("study").glob(each))])
-        )
+        made = [file for each in files for file in sorted(Path("study").glob(each))]
+        found.append((kept, [file.read_bytes() for file in made]))
         shutil.rmtree("study")
     assert found[0] == found[1]
 
@@ -110,12 +85,10 @@ def test_executors(all_draws, ecsuite, name):
 OTHERS = {
     "2 threads": {"OMP_NUM_THREADS": "2"},
     "no vector instructions": {
-        "ATEN_CPU_CAPABILITY": "default",
-        "ONEDNN_MAX_CPU_ISA": "SSE41",
-        "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
+        "ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
     },
     "AVX2": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"},
-}
+}  # fmt: skip
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """docs/from_egg.md has every flag and every class of EGG, and what it says of our options is accepted."""
 
 import argparse
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -28,6 +29,13 @@ ZOO = """basic_games channel compo_vs_generalization compo_vs_generalization_ood
 emcom_as_ssl external_game language_bottleneck mnist_autoenc mnist_vae objects_game pop signal_game simclr
 simple_autoenc summation template""".split()
 """The folders of egg/zoo of May 2025."""
+
+
+def test_every_flag_class_and_game_has_a_row():
+    for name in [*COMMON_FLAGS, *EXPORTS]:
+        quoted = rf"`[^`]*(?<![\w-]){re.escape(name)}\b[^`]*`"
+        rows = [ours for theirs, ours in ROWS if re.search(quoted, theirs)]
+        assert rows and all("`" in ours or ours.startswith("not here, because ") for ours in rows), name
 
 
 @pytest.mark.skipif(find_spec("egg") is None, reason="EGG is not installed (put its checkout on PYTHONPATH)")

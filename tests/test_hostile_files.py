@@ -1,5 +1,3 @@
-"""Files of somebody else that name code: none of them is imported, whoever reads them."""
-
 import json
 import shutil
 from pathlib import Path
@@ -15,11 +13,9 @@ from ecsuite.parts.own_code import UntrustedError
 
 EVIL = "./evil.py:Evil"
 FINISHED = Path(__file__).parent / "fixtures" / "small" / "finished"
-"""A run that was trained and scored."""
 QUICK = [
-    part
+    f"--set={setting}"
     for setting in ("training.num_examples=64", "training.batch_size=32", "training.num_epochs=1")
-    for part in ("--set", setting)
 ]
 
 
@@ -61,35 +57,25 @@ def corrupt(run, *, has_code):
 
 
 COMMANDS = [
-    "score run --metrics topsim",
-    "score run/corpus.jsonl --metrics topsim",
-    "compare run run/scores.json --metric topsim",
-    "compare correlations run run --translation run",
-    "convert run out.csv --to csv",
-    "convert run out.safetensors --to egg",
-    "show run run --plot curves.svg",
-    "evaluate run",
-    "show run",
-    "show run --rounds 2",
-    "config run/config.yaml",
-    "train-game run/config.yaml --out again",
-    "train-game disc_tiny --out run",
-    "train-game disc_tiny --out run --resume",
-    "translate run --pairs pairs.tsv --plan",
-    "list",
-]
+    "score run --metrics topsim", "score run/corpus.jsonl --metrics topsim",
+    "compare run run/scores.json --metric topsim", "compare correlations run run --translation run",
+    "convert run out.csv --to csv", "convert run out.safetensors --to egg", "show run run --plot curves.svg",
+    "evaluate run", "show run", "show run --rounds 2", "config run/config.yaml",
+    "train-game run/config.yaml --out again", "train-game disc_tiny --out run",
+    "train-game disc_tiny --out run --resume", "translate run --pairs pairs.tsv --plan", "list",
+]  # fmt: skip
 
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("has_code", [True, False], ids=["code_section", "no_code_section"])
-def test_nothing_is_imported(ecsuite, trained, has_code):
+def test_nothing_is_imported(ecsuite, refused, trained, has_code):
     corrupt(trained, has_code=has_code)
     Path("pairs.tsv").write_text("a\tb\n")
     for command in COMMANDS:
         ecsuite(*command.split())
         assert not Path("mark").exists(), command
-    code, _, err = ecsuite("evaluate", "run")
-    assert code == 2 and "evil.py" in err and "add --trust-code" in err
+    err = refused("evaluate", "run")
+    assert "evil.py" in err and "add --trust-code" in err
     for read in (ec.load_run, ec.train):
         with pytest.raises(UntrustedError):
             read("run" if read is ec.load_run else "run/config.yaml")
@@ -99,7 +85,6 @@ def test_nothing_is_imported(ecsuite, trained, has_code):
 
 
 def test_with_trust_it_is_imported(ecsuite, trained):
-    """The mark works, and so does the option."""
     corrupt(trained, has_code=False)
     assert ecsuite("evaluate", "run", "--trust-code")[0] == 2  # it is no world
     assert Path("mark").exists()
@@ -115,30 +100,15 @@ def test_a_corpus_of_names_is_data(ecsuite, trained):
 
 
 def test_kept_results_of_a_study_are_data(ecsuite, trained):
-    line = (
-        "icy",
-        "--model",
-        "fc1l",
-        "--grammar",
-        "perm",
-        "--num-attributes",
-        "2",
-        "--num-values",
-        "2",
-        "--seeds",
-        "1",
-    )
-    assert ecsuite(*line, "--workers", "1", "--cache", "kept")[0] == 0
+    line = "icy --model fc1l --grammar perm --num-attributes 2 --num-values 2 --seeds 1 --workers 1".split()
+    line += ["--cache", "kept"]
+    assert ecsuite(*line)[0] == 0
     for file in Path("kept").rglob("*.json"):
         file.write_text(json.dumps(with_evil(json.loads(file.read_text()))))
-    ecsuite(*line, "--workers", "1", "--cache", "kept")
+    ecsuite(*line)
     assert not Path("mark").exists()
 
 
 def test_no_download_brings_code():
-    """Hugging Face's loaders run the code of a data set or model only where they are asked to."""
-    assert not [
-        file
-        for file in SOURCES
-        if "trust_remote_code" in file.read_text().replace('"trust_remote_code": False', "")
-    ]
+    for file in SOURCES:
+        assert "trust_remote_code" not in file.read_text().replace('"trust_remote_code": False', "")

@@ -6,26 +6,16 @@ After one was added, `EXTEND_JSON_KEYS=1 pytest -n 0 tests/test_json_keys.py` ad
 
 import json
 import os
-import signal
 import sys
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from test_tables_of_commands import FAST, NANO_CPU, SIZES, SLOW, in_folder  # noqa: F401
 
 from ecsuite.eval.xtreme import study
-from ecsuite.eval.xtreme.presets import NANO
 
 LISTING = Path(__file__).parent / "contracts" / "json_keys.json"
-
-
-@pytest.fixture(autouse=True)
-def in_folder(small_files, monkeypatch):
-    """Small files in the folder, and the signals as they were afterwards."""
-    before = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, before)
 
 
 SETTINGS = ("config", "rows[].config")
@@ -58,27 +48,12 @@ def require_listed(name, value):
     assert not new, f"{name}: {LISTING.name} lacks new keys; add them as the top of this file says: {new}"
 
 
-CPU = "--device cpu --workers 1"
-NANO_CPU = f"--preset nano {CPU}"
-ICY = "icy icy_study.yaml --seeds 1 --workers 1 --protocol"
-SIZES = "--num-attributes 2 --num-values 3 --word-length 2"
-SCORES = "score.json score_perm.json baseline_no_pretrain.json"
-TASKS = "--tasks udpos --data inputs/tasks"
-COMMANDS = {
-    "baseline": f"score reference no_pretrain,preset=nano {CPU}",
-    "grammar": f"grammar perm {SIZES}",
-    "grammar, examples": "grammar --examples",
-    "icy, exact": f"{ICY} exact",
-    "icy, paper": f"{ICY} paper",
-    "icy, budget": f"{ICY} budget --max-steps 50",
-    "icy, end-to-end": f"{ICY} end-to-end --receiver fc1l --max-steps 5 --grammar concat",
-    "icy, metrics": f"icy --protocol metrics --grammar perm --seeds 1 {SIZES}",
-    "compare": f"compare {SCORES} baseline_random.json",
-    "correlate": f"compare correlations {SCORES} --translation inputs/translations.json",
-    "translate": f"translate perm --pairs inputs/pairs.tsv {NANO_CPU}",
-    "xtreme --baselines": f"xtreme --baselines {TASKS}",
-    "xtreme evaluate": "xtreme evaluate --predictions inputs/predictions --labels inputs/labels --languages available",
-}
+SHARED = "compare|correlate|xtreme --baselines|xtreme evaluate|baseline|translate|cbm"
+ICY = ("icy, exact", "icy, budget", "icy, end-to-end", "icy, metrics")
+COMMANDS = {name: (FAST | SLOW)[name] for name in [*SHARED.split("|"), *ICY]} | {
+    "grammar": f"grammar perm {SIZES}", "grammar, examples": "grammar --examples",
+    "icy, paper": SLOW["icy, exact"].replace("exact", "paper"),
+}  # fmt: skip
 """By the name in the listing, a command that needs nothing but the small files."""
 
 
@@ -88,7 +63,8 @@ def test_command(as_json, name, command):
     require_listed(name, as_json(*command.split()))
 
 
-def test_train_game(as_json):
+def test_train_game_and_list(as_json):
+    require_listed("list", dict.fromkeys(as_json("list")))
     require_listed("train-game", as_json("train-game", "game.yaml", "--device", "cpu", "--out", "run"))
     for line in Path("run/log.jsonl").read_text().splitlines():
         require_listed("log.jsonl", json.loads(line))
@@ -96,7 +72,6 @@ def test_train_game(as_json):
 
 
 def test_train_game_that_diverges(ecsuite):
-    """The last line of the log and the metadata say so, too."""
     settings = ("--set", "training.evaluate_every=1", "--set", "optimizer.lr=3e18")
     code, told, _ = ecsuite("train-game", "game.yaml", *settings, "--device", "cpu", "--out", "run", "--json")
     assert code == 1
@@ -109,21 +84,14 @@ def test_train_game_that_diverges(ecsuite):
 
 
 def test_score_with_every_metric(as_json):
-    found = as_json("score", "finished", "--metrics", "+xferbench,preset=nano", *CPU.split())
+    found = as_json(
+        "score", "finished", "--metrics", "+xferbench,preset=nano", "--device", "cpu", "--workers", "1"
+    )
     scores = found.pop("scores")
     require_listed("score", found)
     names = [score["name"] for score in scores]
     assert len(set(names)) == len(names)
     require_listed("score, scores by name", {score["name"]: score for score in scores})
-
-
-def test_cbm(as_json):
-    small = (
-        "training.num_examples=64", "training.num_epochs=1", "evaluation.num_valid=32", "evaluation.corpus_size=60",
-        "world.num_values=4", "task.num_targets=4", "task.num_distractors=4",
-    )  # fmt: skip
-    given = [argument for setting in small for argument in ("--set", setting)]
-    require_listed("cbm", as_json("cbm", "cbm_study.yaml", *given, "--workers", "1", "--device", "cpu"))
 
 
 def test_xferbench(as_json):
@@ -162,33 +130,22 @@ def test_compare_of_another_metric(as_json):
     require_listed("compare --metric", as_json("compare", "cbm_rot.json", "cbm_perm.json", "--metric", "cbm"))
 
 
-def test_xtreme(as_json, monkeypatch):
-    tiny = replace(
-        NANO,
-        backbone=replace(NANO.backbone, num_layers=1, width=16),
-        pretraining=replace(NANO.pretraining, tokens=480, num_types=30),
-        text=replace(NANO.text, tokens=480),
-        max_train=10,
-    )
-    monkeypatch.setitem(study.PRESETS, "nano", tiny)
-    require_listed("xtreme", as_json(*f"xtreme finished {TASKS} {NANO_CPU} --languages de".split()))
+def test_xtreme(as_json, monkeypatch, tiny_preset):
+    monkeypatch.setitem(study.PRESETS, "nano", tiny_preset)
+    line = f"xtreme finished --tasks udpos --data inputs/tasks {NANO_CPU} --languages de"
+    require_listed("xtreme", as_json(*line.split()))
 
 
 @pytest.mark.parametrize(
     "what", ["wikipedia --languages da --articles 2", "wmt14 --pairs 2"], ids=["wikipedia", "wmt14"]
 )
-def test_data(ecsuite, monkeypatch, what):
+def test_data(succeeded, monkeypatch, what):
     rows = [{"text": "abcde", "translation": {"en": "one", "fr": "un"}}] * 2
     monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=lambda *_, **__: rows))
     out = "pairs.gz" if what.startswith("wmt14") else "texts"
-    code, told, _ = ecsuite("data", *what.split(), "--out", out, "--json")
-    assert code == 0
-    require_listed(f"data {what.split()[0]}", json.loads(told))
-
-
-def test_list(as_json):
-    """Its kinds; what there is of each is in the registries."""
-    require_listed("list", dict.fromkeys(as_json("list")))
+    require_listed(
+        f"data {what.split()[0]}", json.loads(succeeded("data", *what.split(), "--out", out, "--json"))
+    )
 
 
 def test_correlate_of_a_collection(as_json):

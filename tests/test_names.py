@@ -1,5 +1,3 @@
-"""Names, comments, messages and pages are in plain terms of the field and of Python."""
-
 import io
 import re
 import tokenize
@@ -9,13 +7,11 @@ import ecsuite
 
 ROOT = Path(ecsuite.__file__).parent
 SOURCES = [
-    file
-    for file in sorted(ROOT.rglob("*.py"))
-    if file.relative_to(ROOT).parts[0] not in ("tests", "benchmarks", "build", "dist", "runs")
-    and not file.relative_to(ROOT).parts[0].startswith(".")
-]
+    file for file in sorted(ROOT.rglob("*.py")) if file.relative_to(ROOT).parts[0] not in (
+        "tests", "benchmarks", "build", "dist", "runs",
+    ) and not file.relative_to(ROOT).parts[0].startswith(".")
+]  # fmt: skip
 MADE = (ROOT / "docs" / "claims", ROOT / "docs" / "reference")
-"""Pages that the build makes, with titles of works."""
 DOCUMENTS = [
     *(ROOT / "README.md", ROOT / "CONTRIBUTING.md"),
     *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent not in MADE),
@@ -25,7 +21,6 @@ FIGURES_OF_SPEECH = (
     r"pupils?|lessons?|schooling|schooled|workshops?|imitators?|in vain|told right|born|hopeless|thrifty|"
     r"(?<!as )by chance|an ear for|is dear|are dear"
 )
-"""Figures of speech that no comment, docstring, message or page has."""
 
 
 def test_comments_and_messages_have_no_figures_of_speech():
@@ -49,6 +44,5 @@ def test_pages_have_no_figures_of_speech():
 
 
 def test_public_docstrings_exist():
-    """Each module says in its first line what is in it."""
     for file in SOURCES:
         assert re.match(r'\s*r?"""\s*[^\s"]', file.read_text()), f"{file.relative_to(ROOT)}"

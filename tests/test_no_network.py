@@ -1,5 +1,3 @@
-"""Nothing is asked of the network but by commands that are for it."""
-
 import errno
 import socket
 from pathlib import Path
@@ -7,18 +5,14 @@ from pathlib import Path
 import pytest
 
 COMMANDS = (
-    "list",
-    "train-game game.yaml --device cpu --epochs 1 --out run",
+    "list", "train-game game.yaml --device cpu --epochs 1 --out run",
     "train-game naming --set training.num_examples=40 --set play.participant=language_model --out rounds",
-    "score finished --metrics topsim,cbm",
-    "score finished --metrics xferbench,preset=nano --device cpu --plan",
-    "icy icy_study.yaml --seeds 1 --workers 1",
-    "sweep sweep.yaml --on here --device cpu --out sweep",
+    "score finished --metrics topsim,cbm", "score finished --metrics xferbench,preset=nano --device cpu --plan",
+    "icy icy_study.yaml --seeds 1 --workers 1", "sweep sweep.yaml --on here --device cpu --out sweep",
     "translate finished --pairs inputs/pairs.tsv --preset nano --device cpu --plan",
     "xtreme finished --tasks udpos --data inputs/tasks --languages de --preset nano --device cpu --plan",
-    "report finished --out page.html",
-    "show finished",
-)
+    "report finished --out page.html", "show finished",
+)  # fmt: skip
 SWEEP = "base: game.yaml\nvary: {channel.vocab_size: [4]}\nseeds: 1\nset: {training.num_epochs: 1}\nscore: [topsim]\n"
 
 
@@ -53,6 +47,5 @@ def test_nothing_is_asked_unasked(ecsuite, small_files, asked, command):
 
 
 def test_a_download_asks(ecsuite, asked):
-    """So the test above would see it."""
     code, _, err = ecsuite("data", "xtreme", "--tasks", "udpos", "--out", "here")
     assert code == 2 and asked and err.count("\n") <= 3

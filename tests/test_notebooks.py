@@ -1,5 +1,3 @@
-"""The notebooks of examples/: kept without outputs, each opened in Colab by a link, and run whole."""
-
 from pathlib import Path
 
 import pytest

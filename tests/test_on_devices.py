@@ -1,5 +1,3 @@
-"""Everything that computes with torch, once on the device that `pytest --device` names; other tests are of the CPU."""
-
 import itertools
 import json
 import math
@@ -62,13 +60,9 @@ CORPUS = zipf_parentheses(500, np.random.default_rng(0), num_types=20)
 def play(name, *changes, folder, resume=False, **options):
     return train(
         load_experiment(name, [*SMALL, *changes]),
-        folder,
-        device="cuda",
-        resume=resume,
-        scorer=LanguageMetrics,
-        progress=lambda *_: None,
+        folder, device="cuda", resume=resume, scorer=LanguageMetrics, progress=lambda *_: None,
         **{"note": lambda _: None, **options},
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -77,10 +71,7 @@ def play(name, *changes, folder, resume=False, **options):
         ("disc_tiny", []),
         ("disc_tiny", ["training.precision=fp32", "channel.kind=reinforce"]),
         ("disc_tiny", ["channel.kind=quantized", "task.kind=reconstruction", "evaluation.metrics=[topsim]"]),
-        (
-            "disc_tiny",
-            ["sender.kind=transformer", "receiver.kind=cnn", "training.keep_best=accuracy"],
-        ),
+        ("disc_tiny", ["sender.kind=transformer", "receiver.kind=cnn", "training.keep_best=accuracy"]),
         ("shape_gs", ["sender.perception.dropout=0.1"]),
         ("thing_qt", []),
     ],
@@ -104,18 +95,14 @@ SETS = ("task.kind=concept", "task.num_targets=2", "task.num_distractors=2")
 RENDERED = {
     "shape": ("world.kind=shape", "world.images_per_batch=16", *SETS),
     "sets": (
-        "world.kind=shapeworld",
-        "world.images_per_label=1",
-        "task.sender_input=targets_and_distractors",
-        *SETS,
-        "training.batch_size=64",
-        "training.num_examples=512",
+        "world.kind=shapeworld", "world.images_per_label=1", "task.sender_input=targets_and_distractors", *SETS,
+        "training.batch_size=64", "training.num_examples=512",
     ),
     "in_batch": ("world.kind=shapeworld", "task.kind=in_batch"),
     "values": ("world.kind=shapeworld", "task.kind=reconstruction"),
     "pixels": ("world.kind=shape", "task.kind=autoencoding"),
     "society": ("world.kind=shape", "world.images_per_batch=16", "society.agents=2", *SETS),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("game", RENDERED)
@@ -160,9 +147,8 @@ def test_a_run_that_was_stopped_goes_on(tmp_path):
 
 
 def test_what_keeps_steps_from_being_graphs_is_said(tmp_path, monkeypatch):
-    (tmp_path / "own.py").write_text(
-        "from ecsuite.games.channels.channels import GumbelChannel\n\n\nclass Own(GumbelChannel): ...\n"
-    )
+    code = "from ecsuite.games.channels.channels import GumbelChannel\nclass Own(GumbelChannel): ...\n"
+    (tmp_path / "own.py").write_text(code)
     notes = []
     play("disc_tiny", f"channel.kind={tmp_path}/own.py:Own", folder=tmp_path / "own", note=notes.append)
     monkeypatch.setattr(train_state, "REMARK_AFTER", 0.0)
@@ -178,9 +164,8 @@ def test_what_keeps_steps_from_being_graphs_is_said(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [["channel.kind=gumbel"], ["channel.kind=reinforce", "sender.kind=transformer", "receiver.kind=cnn"]],
-)
+    "changes", [["channel.kind=gumbel"], ["channel.kind=reinforce", "sender.kind=transformer", "receiver.kind=cnn"]],
+)  # fmt: skip
 def test_deterministic_kernels_are_enough_for_a_game(tmp_path, monkeypatch, changes):
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # also where CUDA was used before
     play("disc_tiny", "training.deterministic=true", *changes, folder=tmp_path)
@@ -196,13 +181,9 @@ def test_a_run_that_goes_on_on_another_device_says_so(tmp_path):
     stops, notes = iter([None, "interrupt"]), []
     experiment = load_experiment("disc_tiny", [*SMALL, "training.precision=fp32"])
     train(
-        experiment,
-        tmp_path,
-        device="cpu",
-        progress=lambda *_: None,
-        note=notes.append,
+        experiment, tmp_path, device="cpu", progress=lambda *_: None, note=notes.append,
         should_stop=lambda: next(stops),
-    )
+    )  # fmt: skip
     assert not notes
     train(experiment, tmp_path, resume=True, device="cuda", progress=lambda *_: None, note=notes.append)
     (line,) = notes
@@ -216,13 +197,10 @@ def test_a_run_that_goes_on_on_another_device_says_so(tmp_path):
 @pytest.mark.parametrize(
     ("role", "model"),
     [
-        ("sender", "lstm"),
-        ("sender", "fc2l"),
-        ("sender", "transformer"),
-        ("receiver", "hier:gru"),
+        ("sender", "lstm"), ("sender", "fc2l"), ("sender", "transformer"), ("receiver", "hier:gru"),
         ("receiver", "cnn"),
     ],
-)
+)  # fmt: skip
 def test_agents_learn_languages(role, model):
     seeds = (1, 2) if model in ("lstm", "fc2l") else (1,)
     runs = [TrainingRun(grammar="concat", seed=seed, cap=8) for seed in seeds]
@@ -258,11 +236,11 @@ def test_as_many_agents_learn_side_by_side_as_fit_in_memory_and_results_are_the_
     assert number == [1] * 5
     for found in (in_groups, one_by_one):
         assert found == all_at_once  # without their weights
-        assert all(
-            torch.equal(weight, all_at_once[index].weights[name])
-            for index, outcome in found.items()
-            for name, weight in outcome.weights.items()
-        )
+        for index, outcome in found.items():
+            assert all(
+                torch.equal(outcome.weights[name], all_at_once[index].weights[name])
+                for name in outcome.weights
+            )
 
 
 @pytest.mark.parametrize("channel", ["soft", "gumbel", "reinforce"])
@@ -273,17 +251,9 @@ def test_pairs_are_trained_end_to_end(channel):
     }
     found = train_end_to_end(
         {role: dict(agent.named_parameters()) for role, agent in agents.items()},
-        sender="gru",
-        receiver="gru",
-        geometry=GEOMETRY,
-        grammar="concat",
-        seed=1,
-        channel=channel,
-        feeds_back_samples=channel == "gumbel",
-        protocol=PROTOCOL,
-        max_steps=5,
-        device="cuda",
-    )
+        sender="gru", receiver="gru", geometry=GEOMETRY, grammar="concat", seed=1, channel=channel,
+        feeds_back_samples=channel == "gumbel", protocol=PROTOCOL, max_steps=5, device="cuda",
+    )  # fmt: skip
     assert 0 <= found["held_out"] <= 1
 
 
@@ -309,10 +279,14 @@ def test_all_nine_tasks_are_measured(ask, write_data, backbone):
     assert tuple(result.splits) == tuple(TASKS) and study.machine.device == "cuda"
 
 
+def steps(number):
+    numbers = f"training.num_examples={16 * number} training.num_epochs=1"
+    return [*numbers.split(), "training.evaluate_every=99", "training.checkpoint_every=99"]
+
+
 def play_steps(number):
-    sizes = [f"training.num_examples={16 * number}", "training.num_epochs=1", "training.evaluate_every=99"]
     with tempfile.TemporaryDirectory() as folder:
-        play("disc_tiny", *sizes, "training.checkpoint_every=99", folder=Path(folder))
+        play("disc_tiny", *steps(number), folder=Path(folder))
 
 
 def learn_steps(number):
@@ -335,9 +309,8 @@ def finetune_steps(number):
     )
     backbone.set_embedding(initial_embedding(9, 8, draws))
     head, rows = (
-        LabelHead(8, 2, draws),
-        TokenRows(ids=[[1, 2, 3]] * number, targets=[[IGNORED, 0, 1]] * number, padding=0),
-    )
+        LabelHead(8, 2, draws), TokenRows(ids=[[1, 2, 3]] * number, targets=[[IGNORED, 0, 1]] * number, padding=0),
+    )  # fmt: skip
     parameters = [*backbone.to("cuda").parameters(), *head.to("cuda").parameters()]
     rules = XtremeTuning(lr=1e-3, epochs=1, batch=1, context=16)
     finetune(backbone, head, rows, rules, parameters, trains_backbone=True, generator=draws)
@@ -368,20 +341,9 @@ def test_how_much_a_step_of_disc_small_starts_on_the_device(tmp_path, precision)
     from pretended_cuda.device import pretended
 
     def launches(number):
-        sizes = (
-            f"training.num_examples={16 * number}",
-            "training.num_epochs=1",
-            "training.evaluate_every=99",
-        )
         with pretended() as log:
             folder = tmp_path / str(number)
-            play(
-                "disc_small",
-                *sizes,
-                "training.checkpoint_every=99",
-                f"training.precision={precision}",
-                folder=folder,
-            )
+            play("disc_small", *steps(number), f"training.precision={precision}", folder=folder)
         return sum(log.launches.values())
 
     assert launches(4) - launches(3) <= 400
@@ -389,7 +351,6 @@ def test_how_much_a_step_of_disc_small_starts_on_the_device(tmp_path, precision)
 
 @pytest.mark.device("pretended", is_open=False)
 def test_a_loss_that_is_not_finite_is_found_at_the_next_checkpoint(tmp_path, monkeypatch):
-    """Nothing that it changed is saved."""
     from pretended_cuda.device import pretended
 
     train_on, count = Population.train_on, itertools.count(1)

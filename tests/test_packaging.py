@@ -1,5 +1,3 @@
-"""What ships: the package list equals the tree, and nothing that loads or runs foreign code is in the source."""
-
 import ast
 import functools
 import os
@@ -21,11 +19,10 @@ ROOT = Path(ecsuite.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 NOT_SHIPPED = ("tests", "benchmarks", "docs", "examples", "build", "dist", "runs")
 SOURCES = [
-    file
-    for file in sorted(ROOT.rglob("*.py"))
-    if file.relative_to(ROOT).parts[0] not in (*NOT_SHIPPED, "setup.py")
-    and not any(part.startswith(".") for part in file.relative_to(ROOT).parts)
-]
+    file for file in sorted(ROOT.rglob("*.py")) if file.relative_to(ROOT).parts[0] not in (
+        *NOT_SHIPPED, "setup.py",
+    ) and not any(part.startswith(".") for part in file.relative_to(ROOT).parts)
+]  # fmt: skip
 
 
 def statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -42,27 +39,16 @@ def test_the_packages_that_are_found_are_those_of_the_tree():
     assert all((ROOT / folder / "__init__.py").exists() for folder in folders)
 
 
-def test_no_stray_module_at_the_root():
-    """Every Python file at the root ships as a module of the package, but the one that builds it."""
+def test_the_root_is_as_agreed_and_hides_nothing_of_the_standard_library():
     files = {file.stem for file in ROOT.glob("*.py")}
     assert files == {"__init__", "__main__", "api", "cli", "corpus", "version", "setup"}
-
-
-def test_the_top_level_is_as_agreed():
-    """More may stand beside these."""
     agreed = ("pyproject.toml", "games", "grammars", "agents", "eval", "cli.py", "tests", "configs")
     assert [name for name in agreed if not (ROOT / name).exists()] == []
-
-
-def test_no_module_at_the_root_hides_one_of_the_standard_library():
-    names = {
-        entry.stem for entry in ROOT.iterdir() if entry.suffix == ".py" or (entry / "__init__.py").exists()
-    }
-    assert not names & set(sys.stdlib_module_names)
+    packages = {entry.name for entry in ROOT.iterdir() if (entry / "__init__.py").exists()}
+    assert not (files | packages) & set(sys.stdlib_module_names)
 
 
 USERS_CODE = ROOT / "parts" / "own_code.py"
-"""The one file that runs what a user wrote: parts that the user named."""
 FORBIDDEN = {"eval", "exec", "compile", "__import__"}
 FORBIDDEN_ATTRIBUTES = {
     ("yaml", "load"), ("yaml", "unsafe_load"), ("yaml", "full_load"), ("torch", "load"), ("torch", "save"),
@@ -72,7 +58,6 @@ FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "mars
 
 
 def test_nothing_runs_or_unpickles_what_it_reads():
-    """Of files that seem to use one of the names somewhere, in comments, too, the syntax trees are searched."""
     attributes = [rf"{of}[\s\\)]*\.[\s\\]*{name}" for of, name in FORBIDDEN_ATTRIBUTES]
     calls = [rf"{name}[\s\\)]*\(" for name in FORBIDDEN]
     any_name = re.compile(rf"\b({'|'.join([*attributes, *calls, *FORBIDDEN_MODULES, 'allow_pickle'])})")
@@ -94,38 +79,14 @@ def test_nothing_runs_or_unpickles_what_it_reads():
                 assert (node.module or "").split(".")[0] not in FORBIDDEN_MODULES, where
 
 
-FLOORS = [
-    "version",
-    "files runtime",
-    "tables",
-    "parts corpus",
-    "agents formats eval.statistics jobs language_models",
-    "spaces grammars games.config games.participants",
-    "games.channels games.worlds",
-    "games.tasks",
-    "games.environments games.players",
-    "games.engine",
-    "games.plays",
-    "games.runs",
-    "games.training games.pictures",
-    "eval.counts",
-    "eval.models",
-    "eval.metrics",
-    "eval.results",
-    "eval.views.figures.canvas",
-    "eval.views.language",
-    "eval.views.figures",
-    "eval.views",
-    "eval.run_metrics",
-    "downloads",
-    "eval.experiments eval.views.html eval.icy.fast eval.icy eval.xferbench "
-    "eval.translation eval.xtreme.scoring eval.xtreme eval.results.verification eval.views.methods people",
-    "eval.experiments.claims",
-    "hub testing",
-    "commands",
-    "api cli",
-    "__main__",
-]
+FLOORS = """version | files runtime | tables | parts corpus | agents formats eval.statistics jobs language_models
+| spaces grammars games.config games.participants | games.channels games.worlds | games.tasks
+| games.environments games.players | games.engine | games.plays | games.runs | games.training games.pictures
+| eval.counts | eval.models | eval.metrics | eval.results | eval.views.figures.canvas | eval.views.language
+| eval.views.figures | eval.views | eval.run_metrics | downloads
+| eval.experiments eval.views.html eval.icy.fast eval.icy eval.xferbench eval.translation eval.xtreme.scoring
+  eval.xtreme eval.results.verification eval.views.methods people
+| eval.experiments.claims | hub testing | commands | api cli | __main__""".split("|")
 """Parts by floor, from the ground up. A file imports from its own part and from floors below; within a floor, parts
 import each other in one direction."""
 FLOOR_OF = {part: number for number, parts in enumerate(FLOORS) for part in parts.split()}
@@ -139,12 +100,9 @@ def part_of(module: str) -> str | None:
 @functools.cache
 def imports() -> list[tuple[str, str, str]]:
     """Pairs of modules of which the first imports the second, without `ecsuite.`, and the place."""
-    modules = {
-        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for file in SOURCES
-    }
-    found = []
+    modules, found = {*map(module_of, SOURCES)}, []
     for file in SOURCES:
-        own = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        own = module_of(file)
         for node in statements(ast.parse(file.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ecsuite."):
                 where = f"{file.relative_to(ROOT)}:{node.lineno}"
@@ -158,21 +116,21 @@ def imports() -> list[tuple[str, str, str]]:
 def test_every_folder_is_in_the_table_of_contributing():
     text = (ROOT / "CONTRIBUTING.md").read_text()
     table = text[text.index("| part | what is in it |") : text.index("Some questions")]
-    folders = [
-        package.replace(".", "/") for package in find_packages(str(ROOT)) if package not in ("eval", "games")
-    ]
+    folders = (package.replace(".", "/") for package in {*find_packages(str(ROOT))} - {"eval", "games"})
     for folder in (*folders, "configs", "docs", "examples", "benchmarks", "tests"):
         parent, _, own = folder.rpartition("/")
         assert f"`{folder}/`" in table or (f"`{parent}/` with" in table and f"`{own}/`" in table), folder
 
 
+def module_of(file: Path) -> str:
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
 def test_every_module_is_of_a_part():
     modules = {".".join(file.relative_to(ROOT).with_suffix("").parts) for file in SOURCES}
-    assert {module for module in modules if part_of(module) is None} == {
-        "__init__",
-        "eval.__init__",
-        "games.__init__",
-    }
+    assert {
+        module for module in modules if part_of(module) is None
+    } == {"__init__", "eval.__init__", "games.__init__"}  # fmt: skip
 
 
 def test_files_import_only_from_floors_below():
@@ -181,14 +139,11 @@ def test_files_import_only_from_floors_below():
         first, second = part_of(own), part_of(other)
         if first is not None and second is not None and first != second:
             between.add((first, second))
-            assert FLOOR_OF[second] <= FLOOR_OF[first], (
-                f"{where}: {first} imports {second}, which is above it"
-            )
+            assert FLOOR_OF[second] <= FLOOR_OF[first], f"{where}: {first} imports {second} from above"
     assert not [pair for pair in between if pair[::-1] in between]
 
 
 MODULE_NAME = re.compile(r"ecsuite(\.\w+)+(:\w+)?")
-"""How a text names a module, or a class in it."""
 NAMED_FROM_BELOW = {
     "eval.metrics": ("eval.run_metrics", "eval.xferbench"),
     "games.config": tuple(part for part in FLOOR_OF if part.startswith("games.")),
@@ -197,7 +152,6 @@ NAMED_FROM_BELOW = {
 
 
 def test_files_name_modules_of_floors_below_only():
-    """An import by a string is one, too; no registry of games knows the evaluation."""
     for file in SOURCES:
         own = part_of(".".join(file.relative_to(ROOT).with_suffix("").parts))
         if "ecsuite." not in (text := file.read_text()) or own is None:
@@ -218,10 +172,8 @@ def test_no_module_imports_itself_through_others():
 
 
 def test_importing_the_command_line_imports_nothing_heavy():
-    script = (
-        "import sys, ecsuite.cli; "
-        "print(*sorted({'torch', 'transformers', 'datasets', 'ecsuite.eval.icy.protocol'} & set(sys.modules)))"
-    )
+    heavy = {"torch", "transformers", "datasets", "ecsuite.eval.icy.protocol"}
+    script = f"import sys, ecsuite.cli; print(*sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
 
@@ -237,25 +189,13 @@ def test_shipped_data_are_in_the_package():
     shipped = {file for pattern in patterns for file in ROOT.glob(pattern)}
     folders = [ROOT / name for name in ("commands", "configs", "downloads", "eval", "people")]
     needed = {ROOT / "py.typed", *(file for folder in folders for file in folder.rglob("*.yaml"))}
-    needed |= {
-        ROOT / "eval" / "experiments" / "claims" / "verdicts.json",
-        ROOT / "eval" / "views" / "methods" / "methods.txt",
-    }
-    needed |= {
-        file for place in ("commands", "eval/views/html") for file in (ROOT / place / "templates").iterdir()
-    }
+    needed |= {ROOT / "eval/experiments/claims/verdicts.json", ROOT / "eval/views/methods/methods.txt"}
+    for place in ("commands/templates", "eval/views/html/templates", "language_models/prompts"):
+        needed |= set((ROOT / place).iterdir())
     needed |= {file for file in (ROOT / "people" / "pages").rglob("*") if file.is_file()}
-    needed |= set((ROOT / "language_models" / "prompts").iterdir())
     assert shipped == needed
-    assert {file.name for file in (ROOT / "eval").rglob("*.yaml")} == {
-        "citations.yaml",
-        "presets.yaml",
-        "protocols.yaml",
-        "published.yaml",
-        "published_scores.yaml",
-        "tasks.yaml",
-        "typologies.yaml",
-    }
+    names = "citations presets protocols published published_scores tasks typologies"
+    assert {file.stem for file in (ROOT / "eval").rglob("*.yaml")} == set(names.split())
 
 
 def test_constraints_pin_every_dependency():
@@ -268,7 +208,6 @@ def test_constraints_pin_every_dependency():
 CODE = re.compile(
     r"(?:import \w|from [\w.]+ import |class \w+.*:|def \w+\(|[\w.]+ = [\w.]+\(|[\w.]+\([^)]*\)\s*$)"
 )
-"""How a line of an example in Python begins, and no line of prose."""
 
 
 def broken_examples(doc: str, indent: int = 0) -> list[str]:
@@ -302,21 +241,10 @@ def test_examples_in_docstrings_are_indented_and_parse():
 INSTALLERS = re.compile(
     r"(?:\buvx|\bpipx (?:run|install)|\buv (?:add|tool (?:run|install))|\bpip install)((?: [^ `]+){1,9})"
 )
-"""What installs a package, or runs it, and the words after it."""
-WITH_VALUES = (
-    "-c",
-    "-r",
-    "--constraint",
-    "--requirement",
-    "--python",
-    "--target",
-    "--with",
-    "--index-url",
-)
+WITH_VALUES = ("-c", "-r", "--constraint", "--requirement", "--python", "--target", "--with", "--index-url")
 
 
 def named_packages(text: str) -> list[str]:
-    """What a text installs by name from a registry."""
     found = []
     for match in INSTALLERS.finditer(re.sub(r"[\s\\]+", " ", text)):
         words = match[1].split()
@@ -333,7 +261,6 @@ def named_packages(text: str) -> list[str]:
 
 
 def test_nothing_installs_this_package_by_a_name_that_is_not_published():
-    """Whoever registers the name would be run; CHANGELOG tells of earlier versions."""
     assert named_packages("`uvx ecsuite train-game`")[0] == "ecsuite"
     assert named_packages("(`pip install -q -c c.txt\n'ecsuite[a]'`)") == ["ecsuite[a]"]
     assert named_packages("`uvx --from . ecsuite x`, `pip install -c c.txt -e '.[a]'`") == [".", ".[a]"]
@@ -345,7 +272,7 @@ def test_nothing_installs_this_package_by_a_name_that_is_not_published():
         if Path(folder) == ROOT:
             folders[:] = [each for each in folders if each not in ("build", "dist", "runs")]
         for file in (Path(folder) / name for name in files):
-            if file.suffix in kinds and file not in (ROOT / "CHANGELOG.md", Path(__file__)):
+            if file.suffix in kinds and file.name not in ("CHANGELOG.md", Path(__file__).name):
                 text = file.read_bytes().decode(errors="replace")
                 ours = [each for each in named_packages(text) if re.match(r"ecsuite(?![\w./-])", each)]
                 if ours:

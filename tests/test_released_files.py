@@ -1,5 +1,3 @@
-"""Files of every released version are read by this one, with the values that they hold: `fixtures/release.py`."""
-
 import json
 import shutil
 from pathlib import Path
@@ -16,7 +14,6 @@ VERSIONS = sorted(folder.name for folder in RELEASED.iterdir())
 
 @pytest.fixture(params=VERSIONS)
 def released(request, tmp_path, monkeypatch):
-    """A copy of a version's files, in which commands run."""
     shutil.copytree(RELEASED / request.param, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -24,10 +21,8 @@ def released(request, tmp_path, monkeypatch):
 
 def test_values_are_read_as_they_were_written(released):
     run = ec.load_run("finished")
-    assert (
-        run.measures["accuracy"]
-        == json.loads(Path("finished/metadata.json").read_text())["training"]["accuracy"]
-    )
+    training = json.loads(Path("finished/metadata.json").read_text())["training"]
+    assert run.measures["accuracy"] == training["accuracy"]
     assert len(run.corpus.messages) == len(Path("finished/corpus.jsonl").read_text().splitlines())
     for name in ("finished/scores.json", "score.json", "score_perm.json", "perm/scores.json"):
         written = {each["name"]: each["value"] for each in json.loads(Path(name).read_text())["scores"]}
@@ -37,29 +32,17 @@ def test_values_are_read_as_they_were_written(released):
     assert len(ec.results("sweep")) == 4 and ec.results("sweep").to_frame()["accuracy"].notna().all()
 
 
+COMMANDS = """show finished|score finished|evaluate finished|cite finished|methods sweep|verify finished sweep
+train-game game.yaml --device cpu --out finished --resume|compare finished perm|compare table sweep
+report sweep finished perm score.json --out page.html|sweep sweep.yaml --on here --out sweep
+icy icy_study.yaml --cache icy --plan|people report people"""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "code"),
-    [
-        ("show finished", 0),
-        ("score finished", 0),
-        ("evaluate finished", 0),
-        ("train-game game.yaml --device cpu --out finished --resume", 0),
-        ("compare finished perm", 0),
-        ("compare table sweep", 0),
-        ("report sweep finished perm score.json --out page.html", 0),
-        ("cite finished", 0),
-        ("methods sweep", 0),
-        ("verify finished sweep", 0),
-        ("sweep sweep.yaml --on here --out sweep", 0),
-        ("icy icy_study.yaml --cache icy --plan", 0),
-        ("people report people", 0),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_commands_take_them(all_draws, released, command, code):
+@pytest.mark.parametrize("command", COMMANDS.replace("\n", "|").split("|"))
+def test_commands_take_them(all_draws, released, command):
     done = CliRunner().invoke(app, command.split())
-    assert done.exit_code == code, done.output
+    assert done.exit_code == 0, done.output
 
 
 @pytest.mark.slow

@@ -1,5 +1,3 @@
-"""The tables of commands in all forms: each command that has one prints it `--as` any, and its LaTeX compiles."""
-
 import csv
 import io
 import shutil
@@ -37,19 +35,15 @@ FAST = {
     "xtreme --baselines": "xtreme --baselines --tasks udpos --data inputs/tasks --quiet",
     "xtreme evaluate": "xtreme evaluate --predictions inputs/predictions --labels inputs/labels --languages available",
 }
-"""By name, a command that takes little time on the small files."""
 SLOW = {
-    "check": "check gumbel --kind channel",
-    "icy, exact": f"{ICY} exact",
+    "check": "check gumbel --kind channel", "icy, exact": f"{ICY} exact",
     "icy, budget": f"{ICY} budget --max-steps 50",
     "icy, end-to-end": f"{ICY} end-to-end --receiver fc1l --max-steps 5 --grammar concat",
     "icy, metrics": f"icy --protocol metrics --grammar perm --seeds 1 --quiet {SIZES}",
     "baseline": f"score reference no_pretrain,preset=nano {CPU}",
     "translate": f"translate perm --pairs inputs/pairs.tsv {NANO_CPU}",
-    "cbm": "cbm cbm_study.yaml --workers 1 --device cpu --quiet "
-    + " ".join(f"--set {each}" for each in CBM.split()),
-}
-"""The same of what computes more."""
+    "cbm": "cbm cbm_study.yaml --workers 1 --device cpu --quiet " + " ".join(f"--set {each}" for each in CBM.split()),
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -62,8 +56,6 @@ def in_folder(small_files, monkeypatch):
 
 @pytest.fixture
 def printed_as(ecsuite):
-    """What a command prints in a form."""
-
     def printed_as(command, form):
         code, out, err = ecsuite(*command.split(), "--as", form)
         assert code == 0, err

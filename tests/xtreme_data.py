@@ -17,7 +17,6 @@ from ecsuite.eval.xtreme.result import TransferResult
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.eval.xtreme.study import make_study
 from ecsuite.jobs.job import Result
-from ecsuite.runtime.ragged import Ragged
 
 CONTROLS = ("random init", "parentheses", "shuffled corpus", "human text")
 BACKBONES = ("corpus", *CONTROLS)
@@ -37,15 +36,9 @@ def word_level(words, *, splits=False):
     letters = [pre_tokenizers.Split(Regex("."), "isolated")] if splits else []
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), *letters])
     return SubWords(
-        tokenizer=tokenizer,
-        size=NUM_SUB_WORDS,
-        first=(FIRST,),
-        between=(BETWEEN,),
-        last=(LAST,),
-        padding=PADDING,
-        mask=UNKNOWN,
-        unknown=UNKNOWN,
-    )
+        tokenizer=tokenizer, size=NUM_SUB_WORDS, first=(FIRST,), between=(BETWEEN,), last=(LAST,), padding=PADDING,
+        mask=UNKNOWN, unknown=UNKNOWN,
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -55,45 +48,28 @@ def make_result():
     The baseline has 20 and chance level 4, in English 70 and 5; languages are those of all tasks, or by task.
     """
 
-    def make_result(
-        level,
-        *,
-        bodies=BACKBONES,
-        seeds=(0, 1, 2),
-        tasks=("udpos", "panx"),
-        languages=("en", "fr", "ja", "kk"),
-        **others,
-    ):
-        codes = (
-            languages
-            if isinstance(languages, dict)
-            else {task: languages or TASKS[task].languages for task in tasks}
-        )
+    def make_result(level, *, bodies=BACKBONES, seeds=(0, 1, 2), tasks=("udpos", "panx"),
+                    languages=("en", "fr", "ja", "kk"), **others):  # fmt: skip
+        codes = languages
+        if not isinstance(languages, dict):
+            codes = {task: languages or TASKS[task].languages for task in tasks}
 
         def by_task(value):
-            return {
-                task: {
-                    code: dict.fromkeys(TASKS[task].metrics, float(value(task, code))) for code in codes[task]
-                }
-                for task in tasks
-            }
+            def metrics(task, code):
+                return dict.fromkeys(TASKS[task].metrics, float(value(task, code)))
+
+            return {task: {code: metrics(task, code) for code in codes[task]} for task in tasks}
+
+        def of_seeds(body):
+            return {seed: by_task(lambda *place: level(body, seed, *place)) for seed in seeds}  # noqa: B023
 
         usual = {
-            "protocol": "adapt",
-            "preset": "nano",
-            "corpus": "corpus",
-            "by_body": {
-                body: {seed: by_task(lambda *place: level(body, seed, *place)) for seed in seeds}  # noqa: B023
-                for body in bodies
-            },
-            "splits": {
-                task: dict.fromkeys(codes[task], "dev" if task == "panx" else "test") for task in tasks
-            },
+            "protocol": "adapt", "preset": "nano", "corpus": "corpus", "signature": SIGNATURE,
+            "by_body": {body: of_seeds(body) for body in bodies}, "notes": ("nano: 30 sentences a language.",),
+            "splits": {task: dict.fromkeys(codes[task], "dev" if task == "panx" else "test") for task in tasks},
             "baselines": by_task(lambda task, code: 70 if code == "en" else 20),
             "chance": by_task(lambda task, code: 5 if code == "en" else 4),
-            "notes": ("nano: 30 sentences a language.",),
-            "signature": SIGNATURE,
-        }
+        }  # fmt: skip
         return TransferResult(**usual | others)
 
     return make_result
@@ -101,23 +77,19 @@ def make_result():
 
 @pytest.fixture
 def tiny():
-    """Sizes of a very small backbone."""
     return replace(NANO.backbone, num_layers=1, width=16, context=48)
 
 
 @pytest.fixture
 def tiny_preset(tiny):
-    """A very small preset."""
     return replace(
-        NANO,
-        backbone=tiny,
+        NANO, backbone=tiny,
         pretraining=replace(NANO.pretraining, tokens=480, num_types=30),
         vocabulary=replace(NANO.vocabulary, size=280),
         text=replace(NANO.text, tokens=480),
-        max_train=10,
-        max_test=6,
+        max_train=10, max_test=6,
         tuning={kind: replace(tuning, epochs=1, context=48) for kind, tuning in NANO.tuning.items()},
-    )
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -128,22 +100,15 @@ def tiny_bert(tmp_path):
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     trainer = trainers.WordPieceTrainer(vocab_size=120, special_tokens=special, show_progress=False)
-    tokenizer.train_from_iterator(
-        [" ".join(make_sentences(language, 40)) for language in ("en", "de", "ru")], trainer
-    )
+    lines = [" ".join(make_sentences(language, 40)) for language in ("en", "de", "ru")]
+    tokenizer.train_from_iterator(lines, trainer)
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    folder = tmp_path / "bert"
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", mask_token="[MASK]"
-    ).save_pretrained(folder)
+    folder, names = tmp_path / "bert", {"pad_token": "[PAD]", "unk_token": "[UNK]", "mask_token": "[MASK]"}
+    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)
     config = transformers.BertConfig(
-        vocab_size=tokenizer.get_vocab_size(),
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=64,
-    )
+        vocab_size=tokenizer.get_vocab_size(), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=32, max_position_embeddings=64,
+    )  # fmt: skip
     torch.manual_seed(0)
     transformers.BertModel(config).save_pretrained(folder)
     return folder
@@ -162,11 +127,20 @@ HAS_PARTS = {
 
 
 def make_sentences(language, number, start=0):
-    """Distinct sentences of three words of a language."""
     return [
         f"{language}la {language}{'abcdefghij'[place % 10]}{'klmnop'[place // 10]} {language}ru"
         for place in range(start, start + number)
     ]
+
+
+def questions(sentences, name, language, start):
+    """A file of a question a sentence, whose answer is its second word."""
+    paragraphs = []
+    for place, sentence in enumerate(sentences):
+        answers = [{"text": sentence.split()[1], "answer_start": start}]
+        asked = [{"id": f"{name}-{place}", "question": f"{language}la ?", "answers": answers}]
+        paragraphs.append({"context": f"{sentence} . {sentences[0]}", "qas": asked})
+    return json.dumps({"data": [{"paragraphs": paragraphs}]})
 
 
 def write_part(folder, task, language, part, number):
@@ -185,19 +159,6 @@ def write_part(folder, task, language, part, number):
             f"{one}\t{sentences[0]}\t{labels[place % len(labels)]}\n" for place, one in enumerate(sentences)
         )
     elif kind == "questions":
-        paragraphs = [
-            {
-                "context": f"{sentence} . {sentences[0]}",
-                "qas": [
-                    {
-                        "id": f"{language}-{part}-{place}",
-                        "question": f"{language}la ?",
-                        "answers": [{"text": sentence.split()[1], "answer_start": len(language) + 3}],
-                    }
-                ],
-            }
-            for place, sentence in enumerate(sentences)
-        ]
         name = {
             "xquad": f"xquad/xquad.{language}.json" if part == "test" else f"squad/{part}-v1.1.json",
             "mlqa": f"mlqa/MLQA_V1/{part}/{part}-context-{language}-question-{language}.json",
@@ -205,7 +166,7 @@ def write_part(folder, task, language, part, number):
                 {"test": "dev"}.get(part, part), language
             ),
         }[task]
-        files[folder / name] = json.dumps({"data": [{"paragraphs": paragraphs}]})
+        files[folder / name] = questions(sentences, f"{language}-{part}", language, len(language) + 3)
     elif task == "bucc2018":
         stem = folder / task / f"{language}-en.{part}"
         for side, code in (("s", language), ("t", "en")):
@@ -240,8 +201,7 @@ def write_data(tmp_path):
 
 TRANSLATIONS = {
     "translate-train": {
-        "xnli": "XNLI/translate-train/en-{}-translated.tsv",
-        "pawsx": "PAWSX/translate-train/en-{}-translated.tsv",
+        "xnli": "XNLI/translate-train/en-{}-translated.tsv", "pawsx": "PAWSX/translate-train/en-{}-translated.tsv",
         "xquad": "SQuAD/translate-train/squad.translate.train.en-{}.json",
         "tydiqa": "TyDiQA-GoldP/translate-train/tydiqa.translate.train.en-{}.json",
     },
@@ -256,7 +216,7 @@ TRANSLATIONS = {
         "xnli": "XNLI/translate-pseudo-test/xnli.translate.pseudo-test.en-{}.tsv",
         "xquad": "XQuAD/translate-pseudo-test/xquad.translate.pseudo-test.en-{}.json",
     },
-}
+}  # fmt: skip
 """Names of the benchmark's machine translations below `xtreme_translations`."""
 
 
@@ -276,63 +236,35 @@ def write_translation(folder, kind, task, language, *, number=12, has_label=True
         file.write_text("".join("\t".join(row) + "\n" for row in rows))
         return file
     part = "train" if kind == "translate-train" else "test"
-    paragraphs = [
-        {
-            "context": f"{sentence} . {sentences[0]}",
-            "qas": [
-                {
-                    "id": f"{source}-{part}-{place}",
-                    "question": f"{target}la ?",
-                    "answers": [{"text": sentence.split()[1], "answer_start": 0}],
-                }
-            ],
-        }
-        for place, sentence in enumerate(sentences)
-    ]
-    file.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
+    file.write_text(questions(sentences, f"{source}-{part}", target, 0))
     return file
 
 
 @pytest.fixture
 def preset(monkeypatch, tiny_preset):
     """Replaces nano: little training, but different results for all backbones."""
-    tuning = tiny_preset.tuning | {
-        "tagging": replace(tiny_preset.tuning["tagging"], lr=0.05, epochs=2, batch=5)
-    }
-    preset = replace(
-        tiny_preset,
-        languages=("de", "ru"),
-        max_test=12,
-        tuning=tuning,
-        pretraining=replace(tiny_preset.pretraining, lr=0.1),
-        text=replace(tiny_preset.text, lr=0.1),
-    )
+    tagging = replace(tiny_preset.tuning["tagging"], lr=0.05, epochs=2, batch=5)
+    pretraining, text = (replace(part, lr=0.1) for part in (tiny_preset.pretraining, tiny_preset.text))
+    changes = {"languages": ("de", "ru"), "max_test": 12, "tuning": tiny_preset.tuning | {"tagging": tagging}}
+    preset = replace(tiny_preset, **changes, pretraining=pretraining, text=text)
     monkeypatch.setitem(PRESETS, "nano", preset)
     return preset
 
 
 @pytest.fixture
 def ask(preset, write_data):
-    """Makes a study, by default of POS in German."""
-    usual = {
-        "corpus": Corpus(messages=Ragged.from_rows([[place % 5, place % 3, 7] for place in range(40)])),
-        "data": write_data("udpos", "panx", "bucc2018"),
-        "tasks": ("udpos",),
-        "languages": ("de",),
-        "preset": "nano",
-        "device": "cpu",
-    }
+    corpus = Corpus([[place % 5, place % 3, 7] for place in range(40)])
+    usual = {"corpus": corpus, "data": write_data("udpos", "panx", "bucc2018"), "tasks": ("udpos",)}
+    usual |= {"languages": ("de",), "preset": "nano", "device": "cpu"}
     return lambda **others: make_study(**usual | others)
 
 
 def find_examples(data, task, language, part, *, is_zero_shot):
-    """Examples that are identified."""
     examples = ExampleSet(data=data, task=task, language=language, part=part, is_zero_shot=is_zero_shot)
     return examples.identified()
 
 
 def find_text(language, data, folder):
-    """A text that is identified."""
     return LanguageText(language=language, data=data, folder=folder).identified()
 
 

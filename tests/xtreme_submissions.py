@@ -7,16 +7,13 @@ import pytest
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 
 LABELS = {
-    "xnli": "entailment\nneutral\ncontradiction\nneutral\n",
-    "pawsx": "0\n1\n",
-    "udpos": "DET\nNOUN\nNOUN\nVERB\n\n",
+    "xnli": "entailment\nneutral\ncontradiction\nneutral\n", "pawsx": "0\n1\n", "udpos": "DET\nNOUN\nNOUN\nVERB\n\n",
     "panx": "B-PER\nI-PER\nO\nB-LOC\n\nO\n",
     "xquad": {"1": "the Blue House", "2": "red car"},
     "mlqa": {"1": "red car"},
     "tydiqa": {"1": "red car", "2": "1066"},
-    "bucc2018": "a\tx\nb\ty\n",
-    "tatoeba": "2\n0\n1\n3\n",
-}
+    "bucc2018": "a\tx\nb\ty\n", "tatoeba": "2\n0\n1\n3\n",
+}  # fmt: skip
 PREDICTIONS = {
     "xnli": "entailment\nneutral\nneutral\nneutral\n",  # 75
     "pawsx": "0\n0\n",  # 50
@@ -40,8 +37,6 @@ def squad(answers):
 
 @pytest.fixture
 def write_submission():
-    """Writes the folders of predictions and labels of some tasks."""
-
     def write(folder, tasks=tuple(TASKS)):
         for name in tasks:
             for side in ("labels", "predictions"):

@@ -22,80 +22,43 @@ from pathlib import Path
 
 from events import DEAD, Events
 
-GAME = [
-    "training.num_examples=64",
-    "training.batch_size=32",
-    "training.num_epochs=2",
-    "training.evaluate_every=1",
-]
-GAME += [
-    "training.seed=4",  # with 0 all messages are empty
-    "training.checkpoint_every=2",
-    "evaluation.num_valid=32",
-    "sender.hidden_size=4",
-    "receiver.hidden_size=4",
-]
-TRAIN = [
-    "train-game",
-    "disc_tiny",
-    "--out",
-    "run",
-    "--device",
-    "cpu",
-    *(part for each in GAME for part in ("--set", each)),
-]
+GAME = """training.num_examples=64 training.batch_size=32 training.num_epochs=2 training.evaluate_every=1
+training.seed=4 training.checkpoint_every=2 evaluation.num_valid=32 sender.hidden_size=4
+receiver.hidden_size=4""".split()
+"""With seed 0 all messages are empty."""
+TRAIN = ["train-game", "disc_tiny", "--out", "run", "--device", "cpu", *(f"--set={each}" for each in GAME)]
 SOCIETY = [
-    "society.imitate_every=5",
-    "society.voting=true",
-    "society.sender_speeds=[1, 0.5]",
-    "society.receiver_speeds=[0.5]",
-    "generations.which=oldest",
-    "generations.batch_size=3",
-]
-KICKBACK = [
-    "society.agents=2",
-    "generations.which=none",
-    "channel=reinforce",
-    "generations.receivers_learn=sender",
-]
+    "society.imitate_every=5", "society.voting=true", "society.sender_speeds=[1, 0.5]", "generations.which=oldest",
+    "society.receiver_speeds=[0.5]", "generations.batch_size=3", "society.senders=2", "society.receivers=3",
+]  # fmt: skip
+KICKBACK = "society.agents=2 generations.which=none channel=reinforce generations.receivers_learn=sender"
 """Agents that learn their own language again."""
-GENERATIONS = [
-    "generations.every=8",
-    "generations.transmit=true",
-    "generations.size=12",
-    "generations.sender_steps=2",
-    "generations.receiver_steps=2",
-    "training.num_epochs=11",  # 22 steps; agents begin, or learn again, at the 8th and 16th
-    "training.evaluate_every=6",
-    "training.checkpoint_every=5",
-]
+GENERATIONS = """generations.every=8 generations.transmit=true generations.size=12 generations.sender_steps=2
+generations.receiver_steps=2 training.num_epochs=11 training.evaluate_every=6 training.checkpoint_every=5""".split()
+"""22 steps; agents begin, or learn again, at the 8th and 16th."""
 
 
-def train_society(*settings):
-    """Training of a society that is replaced or learns again."""
-    return [*TRAIN, "--resume", *(part for each in (*GENERATIONS, *settings) for part in ("--set", each))]
+def train_society(settings):
+    return [*TRAIN, "--resume", *(f"--set={each}" for each in (*GENERATIONS, *settings))]
 
 
 HERE = ["--workers", "1", "--device", "cpu"]
 ICY = "icy --model fc1l --grammar perm --num-attributes 2 --num-values 2 --cache c --seeds 1 --out i.json"
 STUDY = {"base": "disc_tiny", "vary": {"channel.vocab_size": [3, 5]}, "seeds": [4], "score": ["topsim"]}
 STUDY["set"] = {
-    name: json.loads(value) for name, value in (each.split("=") for each in GAME) if name != "training.seed"
+    name: json.loads(value) for name, value in (each.split("=") for each in GAME) if "seed" not in name
 }
 XTREME = "--tasks udpos,tatoeba --human human.txt --out x.json".split()
 COMMANDS = {
     "train": ([], [*TRAIN, "--resume"]),
-    "society": ([], train_society("society.senders=2", "society.receivers=3", *SOCIETY)),
-    "kickback": ([], train_society(*KICKBACK)),
+    "society": ([], train_society(SOCIETY)),
+    "kickback": ([], train_society(KICKBACK.split())),
     "score": ([TRAIN], ["score", "run", "--metrics", "topsim,posdis"]),
     "icy": ([], ICY.split() + HERE),
     "xferbench": ([TRAIN], "score run --metrics xferbench,preset=nano --cache c".split() + HERE),
     "sweep": ([], ["sweep", "study.yaml", "--out", "sweep", "--on", "local:1", "--device", "cpu"]),
-    "xtreme": (
-        [TRAIN],
-        "xtreme run --data data --preset nano --languages de --cache c".split() + XTREME + HERE,
-    ),
-}
+    "xtreme": ([TRAIN], "xtreme run --data data --preset nano --languages de --cache c".split() + XTREME + HERE),
+}  # fmt: skip
 """By name, commands that prepare the folder, and the command that is disturbed and runs again."""
 SAVE_OFTEN = ("xtreme",)
 """Commands whose models write a checkpoint after each update."""
@@ -130,8 +93,28 @@ def save_often():
     training.Checkpoint = functools.partial(training.Checkpoint, seconds=0)
 
 
+def begin(parser):
+    """The options of a script, whose figures are printed line by line; what its commands need is imported."""
+    options = parser.parse_args()
+    sys.stdout.reconfigure(line_buffering=True)
+    import torch._dynamo
+
+    import ecsuite.games.training.train  # noqa: F401
+
+    torch.set_num_threads(1)
+    return options
+
+
+def end(found, good, tried="sent"):
+    """Print figures, a line each, and end with 0 if all that was tried turned out well."""
+    is_survived = True
+    for figures in found:
+        print(json.dumps(figures), flush=True)
+        is_survived &= figures[tried] == figures[good]
+    sys.exit(not is_survived)
+
+
 def ecsuite(folder, line, at=None, fault="die", with_output=False):
-    """Run a command in a child process; returns what `ended` does."""
     return ended(*start(folder, line, at, fault, with_output))
 
 
@@ -179,14 +162,12 @@ def ended(child, reader):
 
 
 def preload(modules):
-    """Import what a command imported, so that the children need not."""
     for name in modules:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
 
 
 def contents(folder):
-    """All files, without what two runs do not share."""
     return {
         str(file.relative_to(folder)): comparable(file)
         for file in sorted(folder.rglob("*"))
@@ -195,7 +176,6 @@ def contents(folder):
 
 
 def is_lock(file):
-    """Whether a file is there to be locked, by processes that differ."""
     return "locks" in file.parts or file.name == "lock" or file.suffix in (".lock", ".command")
 
 
@@ -208,10 +188,10 @@ def comparable(file):
     return [without(json.loads(line)) for line in (data.splitlines() if file.suffix == ".jsonl" else [data])]
 
 
-def without(value):
+def without(value, keys=VARYING):
     if isinstance(value, dict):
-        return {key: without(each) for key, each in value.items() if key not in VARYING}
-    return [without(each) for each in value] if isinstance(value, list) else value
+        return {key: without(each, keys) for key, each in value.items() if key not in keys}
+    return [without(each, keys) for each in value] if isinstance(value, list) else value
 
 
 def fresh(prepared, place):
@@ -267,15 +247,11 @@ def other_bytes(found, whole):
 
 
 def ends_well(code, said, fault):
-    """What is wrong with the end of a disturbed command."""
     if fault == "die":
         return [] if code in (DEAD, 0) else [f"exit code {code}: {said[-600:]}"]
     lines = [each for each in said.splitlines() if "no space left" in each.lower()]
-    if code == 0:
-        return []
-    if code != 2 or "Traceback" in said or len(lines) != 1 or len(lines[0]) > 300:
-        return [f"exit code {code}: {said[-600:]}"]
-    return []
+    is_told = code == 2 and "Traceback" not in said and len(lines) == 1 and len(lines[0]) <= 300
+    return [] if code == 0 or is_told else [f"exit code {code}: {said[-600:]}"]
 
 
 def main():
@@ -284,19 +260,9 @@ def main():
     parser.add_argument("--fault", default="die", choices=("die", "full"))
     parser.add_argument("--every", type=int, default=1, help="every n-th event")
     parser.add_argument("--points", type=int, help="so many events instead, evenly spread")
-    options = parser.parse_args()
-    sys.stdout.reconfigure(line_buffering=True)
-    import torch._dynamo
-
-    import ecsuite.games.training.train  # noqa: F401
-
-    torch.set_num_threads(1)
-    is_survived = True
-    for name in options.commands:
-        figures = attack(name, options.fault, options.points, options.every)
-        print(json.dumps(figures), flush=True)
-        is_survived &= figures["tried"] == figures["survived"]
-    sys.exit(not is_survived)
+    options = begin(parser)
+    found = (attack(name, options.fault, options.points, options.every) for name in options.commands)
+    end(found, "survived", "tried")
 
 
 if __name__ == "__main__":

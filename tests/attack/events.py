@@ -33,7 +33,6 @@ class Events:
         self.directories = {}
 
     def happens(self, kind, path, before=lambda: None):
-        """Take note of an event; `before` is done if the event fails."""
         if not self._counts(path):
             return
         self.count += 1
@@ -98,8 +97,6 @@ class Written:
         self._file, self._events, self._path = file, events, path
 
     def write(self, data):
-        """An event; half of the data is written if it fails."""
-
         def half():
             self._file.write(data[: len(data) // 2])
             self._file.flush()

@@ -8,12 +8,10 @@ Positions are drawn evenly from all files. A figure a line: flips tried, by what
 import argparse
 import json
 import random
-import shutil
-import sys
 import tempfile
 from pathlib import Path
 
-from crashes import COMMANDS, TRAIN, ecsuite, preload, prepare
+from crashes import COMMANDS, TRAIN, begin, ecsuite, end, fresh, preload, prepare, without
 
 UNREAD = (".lock",)
 """Ends of names of files whose content nobody reads for figures."""
@@ -36,17 +34,10 @@ TIMES = ("seconds", "examples_per_second")
 
 
 def figures_of(printed):
-    """What is printed, without times."""
     try:
-        return without_times(json.loads(printed))
+        return without(json.loads(printed), TIMES)
     except ValueError:
         return printed
-
-
-def without_times(value):
-    if isinstance(value, dict):
-        return {key: without_times(each) for key, each in value.items() if key not in TIMES}
-    return [without_times(each) for each in value] if isinstance(value, list) else value
 
 
 def attack(name, num_flips, seed=0, print_fault=print):
@@ -67,9 +58,7 @@ def attack(name, num_flips, seed=0, print_fault=print):
         work = Path(scratch) / "work"
         usual = {}
         for reader in READERS[name]:
-            shutil.rmtree(work, ignore_errors=True)
-            shutil.copytree(made, work)
-            code, said, out = run(work, reader)
+            code, said, *_, out = ecsuite(fresh(made, work), reader, with_output=True)
             assert code == 0, (reader, said)
             usual[tuple(reader)] = figures_of(out), said
         for number in range(num_flips):
@@ -78,10 +67,8 @@ def attack(name, num_flips, seed=0, print_fault=print):
             bit = rng.randrange(8 * len(data))
             data[bit // 8] ^= 1 << bit % 8
             for reader in READERS[name]:
-                shutil.rmtree(work, ignore_errors=True)
-                shutil.copytree(made, work)
-                (work / file).write_bytes(data)
-                code, said, out = run(work, reader)
+                (fresh(made, work) / file).write_bytes(data)
+                code, said, *_, out = ecsuite(work, reader, with_output=True)
                 figures, words = usual[tuple(reader)]
                 if "Traceback" in said or code not in (0, 2, 3):
                     result = "crashed"
@@ -94,19 +81,16 @@ def attack(name, num_flips, seed=0, print_fault=print):
                 results[result] += 1
                 if result in ("other", "crashed"):
                     print_fault(f"{' '.join(reader)[:60]}: {file}, bit {bit}: {result} {said[-300:]}")
+    readings = sum(results.values())
+    good = readings - results["other"] - results["crashed"]
     return {
         "command": name,
         "files": len(files),
         "flips": num_flips,
-        "readings": sum(results.values()),
+        "readings": readings,
+        "good": good,
         **results,
     }
-
-
-def run(folder, reader):
-    """The exit code, standard error and standard output of a command."""
-    code, said, *_, out = ecsuite(folder, reader, with_output=True)
-    return code, said, out
 
 
 def main():
@@ -114,20 +98,8 @@ def main():
     parser.add_argument("commands", nargs="*", default=list(READERS))
     parser.add_argument("--flips", type=int, default=100, help="for each command")
     parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    sys.stdout.reconfigure(line_buffering=True)
-    import torch
-
-    import ecsuite.games.training.train  # noqa: F401
-
-    torch.set_num_threads(1)
-
-    num_faults = 0
-    for name in options.commands:
-        figures = attack(name, options.flips, options.seed)
-        print(json.dumps(figures), flush=True)
-        num_faults += figures["other"] + figures["crashed"]
-    sys.exit(num_faults > 0)
+    options = begin(parser)
+    end((attack(name, options.flips, options.seed) for name in options.commands), "good", "readings")
 
 
 if __name__ == "__main__":

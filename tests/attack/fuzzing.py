@@ -30,10 +30,8 @@ from attack.readers import READERS, REFUSALS, Reader
 from ecsuite.parts.error_messages import MAX_LENGTH, one_line
 
 SEEDS = Path(__file__).parent / "seeds"
-SECONDS = 5.0
-"""Most processor time of an input."""
-MEMORY = 200 << 20
-"""Most memory of an input in bytes, beside twice its size."""
+SECONDS, MEMORY = 5.0, 200 << 20
+"""Most processor time of an input; most memory in bytes, beside twice its size."""
 ALLOWED = "100M"
 """What `--max-memory` allows while input is read."""
 OUTCOMES = ("accepted", "refused", "broken")
@@ -43,19 +41,13 @@ OUTCOMES = ("accepted", "refused", "broken")
 class Outcome:
     """What a reader did with some input."""
 
-    counts: Counter[str] = field(default_factory=Counter)
-    """Number of inputs by outcome."""
-    num_placed: int = 0
-    """Refusals that name a line, a row, a column, a byte or a key."""
-    slowest: float = 0.0
-    """Most processor time of an input, in seconds."""
-    largest: int = 0
-    """Most memory of an input, in bytes."""
-    faults: list[str] = field(default_factory=list)
-    """What is broken: the number of the input, and why."""
+    counts: Counter[str] = field(default_factory=Counter)  # inputs by outcome
+    num_placed: int = 0  # refusals that name a line, a row, a column, a byte or a key
+    slowest: float = 0.0  # most processor time of an input, in seconds
+    largest: int = 0  # most memory of an input, in bytes
+    faults: list[str] = field(default_factory=list)  # the number of the input, and why it is broken
 
     def add(self, other: Mapping[str, Any]) -> None:
-        """Add what another process found."""
         self.counts.update(other["counts"])
         self.num_placed += other["num_placed"]
         self.slowest = max(self.slowest, other["slowest"])
@@ -64,14 +56,7 @@ class Outcome:
 
 
 def fuzz(name: str, first: int, number: int, keep: Path | None = None) -> Outcome:
-    """Read `number` changed inputs, from number `first` on.
-
-    Args:
-        name: The reader.
-        first: Number of the first input.
-        number: How many.
-        keep: A folder for the inputs that break the reader; None: they are not kept.
-    """
+    """Read `number` changed inputs, from number `first` on, and keep those that break the reader in a folder."""
     reader, outcome = READERS[name], Outcome()
     files = sorted(file for file in SEEDS.joinpath(name).rglob("*") if file.is_file())
     contents = {file: file.read_bytes() for file in files}
@@ -111,17 +96,14 @@ def _try(reader: Reader, path: Path, changed: Path, data: bytes, *, is_same: boo
             fault = f"a message of several lines or {len(message)} characters: {message}"
         elif not any(part in message for part in (changed.name, path.name, str(path.parent))):
             fault = f"the message names no file: {message}"
-        outcome.num_placed += bool(
-            re.search(r":\d+: |row \d|column|byte|key|\[\d+\]|line \d|: \w+(\.\w+)*: ", message)
-        )
+        place = r":\d+: |row \d|column|byte|key|\[\d+\]|line \d|: \w+(\.\w+)*: "
+        outcome.num_placed += bool(re.search(place, message))
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
         last = traceback.extract_tb(error.__traceback__)[-1]
-        result, fault = (
-            "broken",
-            f"{type(error).__name__} at {last.filename}:{last.lineno}: {one_line(error)}",
-        )
+        result, place = "broken", f"{last.filename}:{last.lineno}"
+        fault = f"{type(error).__name__} at {place}: {one_line(error)}"
     else:
         result = "accepted"
         if reader.kept is not None and changed.suffix != ".json" and not is_same:
@@ -194,13 +176,8 @@ def main() -> None:
             total.add(json.loads(done.stdout.splitlines()[-1]))
         counts = [total.counts[each] for each in OUTCOMES]
         figures = [
-            sum(counts),
-            *counts[:2],
-            total.num_placed,
-            counts[2],
-            f"{total.slowest:.2f} s",
-            total.largest >> 20,
-        ]
+            sum(counts), *counts[:2], total.num_placed, counts[2], f"{total.slowest:.2f} s", total.largest >> 20,
+        ]  # fmt: skip
         print(f"{name:18}", *(f"{each:>10}" for each in figures), flush=True)
         for fault in total.faults[:5]:
             print(f"  {fault}", flush=True)

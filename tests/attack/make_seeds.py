@@ -21,7 +21,6 @@ from ecsuite.formats import write_corpus
 from ecsuite.games.plays.interactions import as_parquet
 from ecsuite.games.worlds.feature_files import synthetic_features
 from ecsuite.jobs.store import Store
-from ecsuite.runtime.ragged import Ragged
 
 SEEDS = Path(__file__).parent / "seeds"
 FINISHED = Path(__file__).parent.parent / "fixtures" / "small" / "finished"
@@ -30,24 +29,13 @@ CONLLU = (
     "# text = el perro\n1-2\tdel\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t3\tcase\t_\t_\n"
     "2\tel\tel\tDET\t_\t_\t3\tdet\t_\t_\n3\tperro\tperro\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
 )
-QUESTIONS = {
-    "data": [
-        {
-            "paragraphs": [
-                {
-                    "context": "Anna lives in Ürümqi.",
-                    "qas": [
-                        {
-                            "id": "a1",
-                            "question": "Where does Anna live?",
-                            "answers": [{"text": "Ürümqi", "answer_start": 14}],
-                        }
-                    ],
-                }
-            ]
-        }
-    ]
-}
+ANSWERS = [{"text": "Ürümqi", "answer_start": 14}]
+ASKED = [{"id": "a1", "question": "Where does Anna live?", "answers": ANSWERS}]
+QUESTIONS = {"data": [{"paragraphs": [{"context": "Anna lives in Ürümqi.", "qas": ASKED}]}]}
+RUN = {
+    "settings": {"channel.vocab_size": 5}, "seed": 1, "folder": "runs/a",
+    "training": {"stopped": "epochs", "measures": {"accuracy": 0.5}}, "scores": [{"name": "topsim", "value": 0.25}],
+}  # fmt: skip
 TEXTS = {
     "jsonl/ints.jsonl": "[3, 1, 4, 0]\n[1, 5, 0]\n[9, 2, 6, 5, 0]\n[]\n[2147483647, 0]\n" * 3,
     "jsonl/padded.jsonl": "[3, 1, 0, 0, 0]\n[1, 5, 9, 0, 0]\n",
@@ -100,29 +88,13 @@ TEXTS = {
     "texts/a.jsonl": '"One document."\n{"text": "Another", "id": 1}\n\n',
     "translation_pairs/a.tsv": PAIRS,
     "words/a.txt": "a man a plan a canal\npanama été\n",
-    "sweep_file/all/sweep.json": json.dumps(
-        {
-            "format": 1,
-            "runs": [
-                {
-                    "settings": {"channel.vocab_size": 5},
-                    "seed": 1,
-                    "folder": "runs/a",
-                    "training": {"stopped": "epochs", "measures": {"accuracy": 0.5}},
-                    "scores": [{"name": "topsim", "value": 0.25}],
-                }
-            ],
-            "metrics": ["topsim"],
-        },
-        indent=1,
-    ),
+    "sweep_file/all/sweep.json": json.dumps({"format": 1, "runs": [RUN], "metrics": ["topsim"]}, indent=1),
     "downloads/all/sources.json": '{"da.txt.gz": {"sha256": "00", "articles": 3, "characters": 9}}',
 }
 """Text files by their paths in the folder of seeds: reader/file, or reader/input/file where an input is a folder."""
 
 
 def write_seeds() -> None:
-    """Write all seeds anew, apart from inputs that were found."""
     for folder in SEEDS.glob("*"):
         for path in folder.glob("[!f]*"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -141,7 +113,6 @@ def write_seeds() -> None:
 
 
 def packed() -> None:
-    """Compressed texts."""
     (SEEDS / "translation_pairs" / "a.tsv.gz").write_bytes(gzip.compress(PAIRS.encode(), mtime=0))
     (SEEDS / "translation_pairs" / "a.tsv.xz").write_bytes(lzma.compress(PAIRS.encode()))
     (SEEDS / "words" / "a.txt.gz").write_bytes(gzip.compress(b"a man a plan\n", mtime=0))
@@ -149,7 +120,6 @@ def packed() -> None:
 
 
 def tables() -> None:
-    """Parquet, Arrow, and npz."""
     columns = {"messages": [[3, 1], [4], [1, 5]], "attribute0": [0, 1, 1], "attribute1": ["a", "b", "a"]}
     parquet.write_table(pa.table(columns), SEEDS / "parquet" / "ints.parquet", compression="snappy")
     parquet.write_table(pa.table({"text": ["da bu", "ka"]}), SEEDS / "parquet" / "texts.parquet")
@@ -163,15 +133,10 @@ def tables() -> None:
 
 
 def corpora() -> None:
-    """A corpus folder with all its files, and a run folder."""
     corpus = Corpus(
-        messages=Ragged.from_rows([[3, 1, 0], [4, 0], [1, 5, 0]]),
-        meanings=np.array([[0, 1], [1, 1], [1, 0]]),
-        concepts=Ragged.from_rows([[0], [1], [0, 1]]),
-        concept_names=("a", "b"),
-        eos=0,
-        columns={"split": np.array(["train", "train", "held_out"])},
-    )
+        [[3, 1, 0], [4, 0], [1, 5, 0]], meanings=np.array([[0, 1], [1, 1], [1, 0]]), concepts=[[0], [1], [0, 1]],
+        concept_names=("a", "b"), eos=0, columns={"split": np.array(["train", "train", "held_out"])},
+    )  # fmt: skip
     write_corpus(corpus, SEEDS / "corpus_folder" / "all")
     run = SEEDS / "run_folder" / "all"
     run.mkdir(parents=True)
@@ -184,7 +149,6 @@ def corpora() -> None:
 
 
 def results_of_runs() -> None:
-    """What a report reads, and the interactions of a run."""
     from attack.readers import ROUNDS
 
     run = SEEDS / "report_sources" / "all" / "run"
@@ -213,7 +177,6 @@ def kept() -> None:
 
 
 def pictures() -> None:
-    """An image of each form."""
     image = Image.fromarray(np.arange(192, dtype=np.uint8).reshape(8, 8, 3))
     for ending in ("png", "jpg", "gif", "bmp", "ppm", "tif", "webp"):
         image.save(SEEDS / "images" / f"a.{ending}")

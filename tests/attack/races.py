@@ -14,26 +14,26 @@ import sys
 import tempfile
 from pathlib import Path
 
-from crashes import TRAIN, contents, ecsuite
-from trivial_jobs import LOG, double
+from crashes import TRAIN, begin, contents, ecsuite, end
 
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job
 
+sys.path.append(str(Path(__file__).parents[1]))
+from counting_jobs import LOG, square
+
 
 def compute(barrier, folder, results):
-    """Ask for a job; what is found goes to the queue."""
     barrier.wait()
-    job = Job(double, number=2)
+    job = Job(square, number=2)
     try:
-        found = Runner(folder=folder, num_workers=1).run([job])[job].value
+        found = Runner(folder=folder, num_workers=1).run([job])[job].value["square"]
     except BaseException as error:
         found = repr(error)
     results.put(found)
 
 
 def race_jobs(num_starts, print_fault=print):
-    """Starts of two processes that need one trivial result."""
     context, survived = multiprocessing.get_context("fork"), 0
     for number in range(num_starts):
         with tempfile.TemporaryDirectory() as scratch:
@@ -56,7 +56,6 @@ def race_jobs(num_starts, print_fault=print):
 
 
 def train_and_score(barrier, folder, metric, results):
-    """Train and score in a folder that another process uses, too."""
     barrier.wait()
     for line in ([*TRAIN, "--resume"], ["score", "run", "--metrics", metric]):
         code, said, *_ = ecsuite(folder, line)
@@ -98,18 +97,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--starts", type=int, default=100)
     parser.add_argument("--trainings", type=int, default=2)
-    options = parser.parse_args()
-    sys.stdout.reconfigure(line_buffering=True)
-    import torch._dynamo
-
-    import ecsuite.games.training.train  # noqa: F401
-
-    torch.set_num_threads(1)
-
-    figures = [race_jobs(options.starts), race_trainings(options.trainings)]
-    for each in figures:
-        print(json.dumps(each))
-    sys.exit(any(each["starts"] != each["survived"] for each in figures))
+    options = begin(parser)
+    end((race_jobs(options.starts), race_trainings(options.trainings)), "survived", "starts")
 
 
 if __name__ == "__main__":

@@ -50,7 +50,6 @@ class Reader:
 
 @job_function(version=1)
 def count(*, corpus: Corpus, context: Any) -> Any:
-    """A job whose result and whose input are kept."""
     raise AssertionError("a kept result needs no computation")
 
 
@@ -80,7 +79,6 @@ def kept_result(folder: Path) -> Any:
 
 
 def kept_corpus(folder: Path) -> Any:
-    """The corpus that a job in another process is given."""
     with tempfile.TemporaryDirectory() as other:
         sent = Store(Path(other)).send(KEPT_JOB)
     return corpus_digest(Store(folder).receive(sent, count)["corpus"])
@@ -94,7 +92,6 @@ def checkpoint(folder: Path) -> Any:
 
 
 def submissions(folder: Path) -> Any:
-    """All predictions of a folder, each against itself."""
     found = []
     for task in ("xnli", "panx", "tatoeba", "bucc2018"):
         file = folder / task / "test-de.tsv"
@@ -104,12 +101,10 @@ def submissions(folder: Path) -> Any:
 
 
 def run_folder(folder: Path) -> Any:
-    """What tables and pictures of runs read."""
     return Results.read([folder]).runs(), read_log(folder)
 
 
 def report_sources(folder: Path) -> Any:
-    """What a page about a folder with a run and scores is made of."""
     return [
         (source.title, source.figures, source.config, read_corpus(source.corpus) if source.corpus else None)
         for source in Results.read([folder])
@@ -121,18 +116,15 @@ ROUNDS = {"meaning": [[0, 1], [1, 1]], "correct": [True, False]}
 
 
 def interactions(folder: Path) -> Any:
-    """The interactions of a run; None where its metadata name none."""
     found = read_interactions(folder)
     return ROUNDS if found is None else found.to_pydict()
 
 
 def images(file: Path) -> Any:
-    """The images of the folder of a file, which is the only one."""
     return read_images(str(file.parent), 8)
 
 
 def texts(file: Path) -> Any:
-    """The documents of a text."""
     return TextFile(file.name, file).documents()
 
 

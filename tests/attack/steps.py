@@ -10,11 +10,11 @@ import argparse
 import json
 import os
 import signal
-import sys
 import tempfile
+from itertools import chain
 from pathlib import Path
 
-from crashes import COMMANDS, contents, ecsuite, fresh, other_bytes, preload
+from crashes import COMMANDS, begin, contents, ecsuite, end, fresh, other_bytes, preload
 from stops import without_spare
 
 import ecsuite.games.plays.population as players
@@ -78,20 +78,9 @@ def main():
     parser.add_argument("commands", nargs="*", default=["society", "kickback"])
     parser.add_argument("--signals", nargs="+", default=list(SIGNALS), choices=SIGNALS)
     parser.add_argument("--steps", nargs="+", type=int, help="only these, from 0")
-    options = parser.parse_args()
-    sys.stdout.reconfigure(line_buffering=True)
-    import torch
-    import torch._dynamo
-
-    import ecsuite.games.training.train  # noqa: F401
-
-    torch.set_num_threads(1)
-    is_survived = True
-    for name in options.commands:
-        for figures in attack(name, options.signals, options.steps):
-            print(json.dumps(figures), flush=True)
-            is_survived &= figures["sent"] == figures["survived"]
-    sys.exit(not is_survived)
+    options = begin(parser)
+    found = (attack(name, options.signals, options.steps) for name in options.commands)
+    end(chain.from_iterable(found), "survived")
 
 
 if __name__ == "__main__":

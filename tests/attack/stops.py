@@ -7,16 +7,16 @@ nobody disturbed.
 """
 
 import argparse
-import json
 import os
 import random
 import signal
-import sys
 import tempfile
 import time
+from itertools import chain
 from pathlib import Path
 
-from crashes import COMMANDS, contents, ecsuite, ended, fresh, other_bytes, preload, prepare, start
+import crashes
+from crashes import COMMANDS, contents, ecsuite, fresh, other_bytes, preload
 
 SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "stop": signal.SIGSTOP}
 CODES = {"kill": (-signal.SIGKILL,), "term": (75, -signal.SIGTERM), "stop": (0,)}
@@ -41,7 +41,7 @@ def attack(name, signals, times, seed=0, print_fault=print):
     with tempfile.TemporaryDirectory() as scratch:
         prepared, work = Path(scratch) / "prepared", Path(scratch) / "work"
         prepared.mkdir()
-        prepare(prepared)
+        crashes.prepare(prepared)
         for each in before:
             assert ecsuite(prepared, each)[0] == 0
         code, said, *_, modules = ecsuite(fresh(prepared, work), line)
@@ -53,13 +53,13 @@ def attack(name, signals, times, seed=0, print_fault=print):
         for sent in signals:
             figures = {"command": name, "signal": sent, "sent": 0, "while_running": 0, "survived": 0}
             for _ in range(times):
-                child, reader = start(fresh(prepared, work), line)
+                child, reader = crashes.start(fresh(prepared, work), line)
                 time.sleep(rng.uniform(0, seconds))
                 os.kill(child, SIGNALS[sent])
                 if sent == "stop":
                     time.sleep(SECONDS_STOPPED)
                     os.kill(child, signal.SIGCONT)
-                code, said, *_ = ended(child, reader)
+                code, said, *_ = crashes.ended(child, reader)
                 faults = [] if code in (0, *CODES[sent]) else [f"exit code {code}: {said[-600:]}"]
                 if sent != "stop":
                     again, told, *_ = ecsuite(work, line)
@@ -80,19 +80,9 @@ def main():
     parser.add_argument("--signals", nargs="+", default=list(SIGNALS), choices=SIGNALS)
     parser.add_argument("--times", type=int, default=10, help="for each command and signal")
     parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    sys.stdout.reconfigure(line_buffering=True)
-    import torch._dynamo
-
-    import ecsuite.games.training.train  # noqa: F401
-
-    torch.set_num_threads(1)
-    is_survived = True
-    for name in options.commands:
-        for figures in attack(name, options.signals, options.times, options.seed):
-            print(json.dumps(figures), flush=True)
-            is_survived &= figures["sent"] == figures["survived"]
-    sys.exit(not is_survived)
+    options = crashes.begin(parser)
+    found = (attack(name, options.signals, options.times, options.seed) for name in options.commands)
+    crashes.end(chain.from_iterable(found), "survived")
 
 
 if __name__ == "__main__":

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200)]
+FAULTS = pytest.mark.parametrize("fault", ["die", "full"])
+ALL = ["train", "society", "kickback", "score", "icy", "xferbench", "sweep", "xtreme"]
 
 
 def figures(script, *arguments):
-    """What a script counted; it prints each fault in a line before."""
     done = subprocess.run(
         [sys.executable, str(FOLDER / script), *map(str, arguments)], capture_output=True, text=True
     )
@@ -22,70 +24,44 @@ def figures(script, *arguments):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", ["die", "full"])
-def test_a_sample_of_events_of_training(fault):
-    (found,) = figures("crashes.py", "train", "--fault", fault, "--points", 3)
-    assert found["tried"] == found["survived"] == 3
+@FAULTS
+@pytest.mark.parametrize(("command", "points"), [("train", 3), ("xtreme", 12)])
+def test_a_sample_of_events(command, points, fault):
+    (found,) = figures("crashes.py", command, "--fault", fault, "--points", points)
+    assert found["tried"] == found["survived"] == points
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("fault", ["die", "full"])
-def test_a_sample_of_events_of_xtreme(fault):
-    """Of the 1,326, as there is a checkpoint after each update."""
-    (found,) = figures("crashes.py", "xtreme", "--fault", fault, "--points", 12)
-    assert found["tried"] == found["survived"] == 12
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("fault", ["die", "full"])
-@pytest.mark.parametrize("command", ["train", "society", "kickback", "score", "icy", "xferbench", "sweep"])
+@FAULTS
+@pytest.mark.parametrize("command", ALL[:-1])
 def test_every_event(command, fault):
     (found,) = figures("crashes.py", command, "--fault", fault)
     assert found["tried"] == found["survived"] == found["events"] > 10
 
 
-@pytest.mark.slow
-def test_a_sample_of_flipped_bits():
-    (found,) = figures("flips.py", "score", "--flips", 4)
-    assert found["same"] + found["refused"] + found["noted"] == found["readings"] == 8
+@pytest.mark.parametrize(
+    ("command", "flips"), [("score", 4), *((name, 300) for name in ALL if name not in ("society", "kickback"))],
+)  # fmt: skip
+def test_flipped_bits(command, flips):
+    (found,) = figures("flips.py", command, "--flips", flips)
+    assert found["same"] + found["refused"] + found["noted"] == found["readings"] >= flips
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(7200)
-@pytest.mark.parametrize("command", ["train", "score", "icy", "xferbench", "sweep", "xtreme"])
-def test_flipped_bits(command):
-    (found,) = figures("flips.py", command, "--flips", 300)
-    assert found["same"] + found["refused"] + found["noted"] == found["readings"] > 0
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
 def test_two_processes():
     figures("races.py", "--starts", 1000, "--trainings", 20)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize(
-    "command", ["train", "society", "kickback", "score", "icy", "xferbench", "sweep", "xtreme"]
-)
+@pytest.mark.parametrize("command", ALL)
 def test_signals_at_random_times(command):
     found = figures("stops.py", command, "--times", 5)
     assert [each["signal"] for each in found] == ["kill", "term", "stop"]
     assert all(each["survived"] == each["sent"] == 5 for each in found)
 
 
-@pytest.mark.slow
 def test_a_society_is_killed_where_agents_begin():
     found = figures("steps.py", "society", "--signals", "kill", "--steps", 16)
     assert [each["survived"] for each in found] == [1, 1, 1]
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("command", ["society", "kickback"])
 def test_signals_at_every_step(command):
     found = figures("steps.py", command)

@@ -1,5 +1,3 @@
-"""Every reader takes changed input as it should: accepted or refused in one short line, quickly, in little memory."""
-
 import shutil
 
 import pytest
@@ -45,15 +43,10 @@ def test_more_changed_input(name, monkeypatch):
     assert not outcome.faults and outcome.counts["refused"] > 10
 
 
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False)
 values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False)
-    | st.text("ab: #*&!-'\"\\n\\t{}[],", max_size=6),
-    lambda child: (
-        st.lists(child, max_size=3) | st.dictionaries(st.text("abc", max_size=2), child, max_size=3)
-    ),
+    scalars | st.text("ab: #*&!-'\"\\n\\t{}[],", max_size=6),
+    lambda each: st.lists(each, max_size=3) | st.dictionaries(st.text("abc", max_size=2), each, max_size=3),
     max_leaves=8,
 )
 

@@ -1,5 +1,3 @@
-"""What is made of the results of claims is what they say, and criteria are older than results."""
-
 import functools
 import itertools
 import json
@@ -37,10 +35,9 @@ def test_results_have_all_runs_that_the_criterion_is_about(file):
     assert len(outcome.runs) == len(cells) * len(claim.seeds)
 
 
-def git(*arguments):
-    return subprocess.run(
-        ["git", "-C", claims.ROOT, *arguments], capture_output=True, text=True, check=True
-    ).stdout
+def git(*arguments, **options):
+    command = ["git", "-C", claims.ROOT, *arguments]
+    return subprocess.run(command, capture_output=True, check=True, **{"text": True, **options}).stdout
 
 
 @functools.cache
@@ -64,13 +61,11 @@ def history():
 
 @functools.cache
 def parents():
-    """The commits before each commit."""
     lines = git("log", "--format=%H %P").splitlines()
     return {line.split()[0]: line.split()[1:] for line in lines}
 
 
 def before(commit):
-    """All commits that come before one."""
     found, ahead = set(), [commit]
     while ahead:
         new = set(parents()[ahead.pop()]) - found
@@ -82,15 +77,10 @@ def before(commit):
 @functools.cache
 def deciders():
     """What decides by the file of each claim at each commit that changed it; one process of git reads them all."""
-    asked = [
-        (path, commit) for path, commits in history().items() for commit in commits if path.endswith(".yaml")
-    ]
-    answer = subprocess.run(
-        ["git", "-C", claims.ROOT, "cat-file", "--batch"],
-        input="".join(f"{commit}:{path}\n" for path, commit in asked).encode(),
-        capture_output=True,
-        check=True,
-    ).stdout
+    commits = [(path, commit) for path, commits in history().items() for commit in commits]
+    asked = [each for each in commits if each[0].endswith(".yaml")]
+    lines = "".join(f"{commit}:{path}\n" for path, commit in asked).encode()
+    answer = git("cat-file", "--batch", input=lines, text=False)
     found = {}
     for each in asked:
         told, _, answer = answer.partition(b"\n")
@@ -102,7 +92,6 @@ def deciders():
 
 @pytest.mark.parametrize("file", RESULTS, ids=lambda file: file.stem)
 def test_the_criterion_was_committed_before_the_results(file):
-    """By the history: the commit from which on the file decides as it does now is older than that of the results."""
     path = f"configs/claims/{file.stem}.yaml"
     results, commits = (history().get(str(each), []) for each in (file.relative_to(claims.ROOT), path))
     if not results or not commits:
@@ -113,9 +102,7 @@ def test_the_criterion_was_committed_before_the_results(file):
     assert is_older == (not load_claim(file.stem).corrections), "a correction after runs says so, and why"
     if not is_older:
         return
-    assert not set(commits[commits.index(same[0]) :]) - set(same), (
-        "the criterion was changed, and changed back"
-    )
+    assert not set(commits[commits.index(same[0]) :]) - set(same), "the criterion was changed, and back"
 
 
 def test_a_page_of_a_claim_has_its_verdict_and_all_seeds(tmp_path, monkeypatch):
@@ -125,26 +112,17 @@ def test_a_page_of_a_claim_has_its_verdict_and_all_seeds(tmp_path, monkeypatch):
     claim = load_claim("perkins2021_husendz")
     assert "**Not run: 12 min of one core.**" in claim_page(claim, None, None)
     levels = {"lstm": 1.8, "husendz:dgsend": 1.3}
-    runs = tuple(
-        claim_run(
-            claim.name,
-            settings={"model": model, "grammar": "shufdet"},
-            seed=seed,
-            values={"ratio": level, "reached": level < 1.5},
-            status="done",
-        )
-        for model, level in levels.items()
-        for seed in claim.seeds
-    )
+    runs = []
+    for (model, level), seed in itertools.product(levels.items(), claim.seeds):
+        known = {"settings": {"model": model, "grammar": "shufdet"}, "status": "done"}
+        values = {"ratio": level, "reached": level < 1.5}
+        runs.append(claim_run(claim.name, seed=seed, values=values, **known))
+    runs = tuple(runs)
     outcome = ClaimOutcome(name=claim.name, digest=claim.digest, is_small=False, runs=runs, hours=1)
     page = claim_page(claim, outcome, "x.svg")
     assert "**Holds: the 95 % interval excludes 0," in page and "![Arms with all seeds](x.svg)" in page
-    assert (
-        "≤-0.500" in page
-        and "≥1.8, ≥1.8" in page
-        and "1.3, 1.3, 1.3" in page
-        and "20 runs with 10 seeds (101 to 110); 0 failed, 0 were capped." in page
-    )
+    told = "20 runs with 10 seeds (101 to 110); 0 failed, 0 were capped."
+    assert all(words in page for words in ("≤-0.500", "≥1.8, ≥1.8", "1.3, 1.3, 1.3", told))
     monkeypatch.setattr(claims, "RESULTS", tmp_path)
     assert "perkins2021_husendz" in claims.write_pages(tmp_path / "pages")
 
@@ -166,15 +144,8 @@ def test_what_was_corrected_since_the_runs_stands_with_their_verdict():
 # Verdicts once more, from the raw values of each seed, by scipy and nothing of the package.
 
 CENSORED_AT = (
-    "accuracy",
-    "attribute_accuracy",
-    "set_accuracy",
-    "noise_objects",
-    "consensus",
-    "others_share",
-    "recall",
-)
-"""Figures that are censored at 0 and at 1."""
+    "accuracy", "attribute_accuracy", "set_accuracy", "noise_objects", "consensus", "others_share", "recall",
+)  # fmt: skip
 EVENTS = {"ratio": "reached", "steps": "reached", "consensus_round": "has_consensus"}
 """Times, by the figure that has whether what they are the time of happened."""
 SIDES = {">": "<", "<": ">", "": "", "?": "?"}
@@ -195,30 +166,26 @@ def together(sides):
 
 
 def figure_of(run, statistic):
-    """The statistic of a run with its side; None: it has none."""
     names = [statistic["measure"], *([statistic["minus"]] if "minus" in statistic else [])]
     if run["failure"] or any(run["values"].get(name) is None for name in names):
         return None if statistic.get("undefined") is None else (statistic["undefined"], "")
     first, *others = (run["values"][name] for name in names)
     side, *sides = (side_of(name, run["values"]) for name in names)
-    value = first - sum(others)
-    return math.log(value) if statistic.get("log") else value, together(
-        [side, *(SIDES[each] for each in sides)]
-    )
+    value, side = first - sum(others), together([side, *(SIDES[each] for each in sides)])
+    return math.log(value) if statistic.get("log") else value, side
 
 
 def arm_of(runs, arm, statistic, setting=None):
-    """The statistic by seed: the mean over the runs of an arm."""
     found = {}
     for run in runs:
         wanted = {**arm, **(setting or {})}
         if all(run["settings"].get(key, run) == value for key, value in wanted.items()):
             found.setdefault(run["seed"], []).append(figure_of(run, statistic))
-    return {
-        seed: (np.mean([value for value, _ in defined]), together(side for _, side in defined))
-        for seed, each in found.items()
-        if (defined := [one for one in each if one is not None])
-    }
+    arm = {}
+    for seed, each in found.items():
+        if defined := [one for one in each if one is not None]:
+            arm[seed] = np.mean([value for value, _ in defined]), together(side for _, side in defined)
+    return arm
 
 
 def difference_of(runs, arm, baseline, statistic, setting=None, less=0.0):
@@ -227,9 +194,7 @@ def difference_of(runs, arm, baseline, statistic, setting=None, less=0.0):
         return correlation_of(runs, statistic)
     first = arm_of(runs, arm, statistic, setting)
     other = baseline if isinstance(baseline, dict) else None
-    second = (
-        {seed: (baseline, "") for seed in first} if other is None else arm_of(runs, other, statistic, setting)
-    )
+    second = arm_of(runs, other, statistic, setting) if other else {seed: (baseline, "") for seed in first}
     both = sorted(first.keys() & second.keys())
     values = np.array([first[seed][0] - second[seed][0] - less for seed in both], float)
     side = together([*(first[seed][1] for seed in both), *(SIDES[second[seed][1]] for seed in both)])
@@ -261,7 +226,6 @@ def pearson(first, second, axis=-1):
 
 
 def answer_at(criterion, runs, num_seeds, setting=None):
-    """The answer of the rule of a kind, and its differences."""
     statistic = criterion["statistic"]
     pairs = criterion.get("pairs") or list(itertools.combinations(criterion.get("order", ()), 2))
     pairs = pairs or [(criterion["arm"], criterion["baseline"])]
@@ -281,10 +245,9 @@ def answer_at(criterion, runs, num_seeds, setting=None):
         margin = criterion["margin"]
         if abs(low - centre) <= margin and abs(high - centre) <= margin:
             return ("holds" if not side else "can't tell"), found
-        outside = (low - centre > margin and side in ("", ">")) or (
-            high - centre < -margin and side in ("", "<")
-        )
-        return ("does not hold" if outside else "can't tell"), found
+        above = low - centre > margin and side in ("", ">")
+        below = high - centre < -margin and side in ("", "<")
+        return ("does not hold" if above or below else "can't tell"), found
     least = criterion["threshold"] if "threshold" in criterion else criterion["published"] / 2
     if least < 0:
         mean, low, high, least, side = -mean, -high, -low, -least, SIDES[side]
@@ -298,10 +261,8 @@ def order_answer(criterion, runs, pairs, found):
     published = criterion.get("published")
     halves = [0.0] * len(pairs)
     if published:
-        sizes = (
-            published if "pairs" in criterion else [a - b for a, b in itertools.combinations(published, 2)]
-        )
-        halves = [size / 2 for size in sizes]
+        between = [a - b for a, b in itertools.combinations(published, 2)]
+        halves = [size / 2 for size in (published if "pairs" in criterion else between)]
     less = [difference_of(runs, *pair, criterion["statistic"], less=half)
             for pair, half in zip(pairs, halves, strict=True)]  # fmt: skip
     below = [(each[3], mean) for each, p, mean in holm(less) if p < 0.05 and mean < 0]
@@ -348,9 +309,7 @@ def test_scipy_comes_to_the_same_verdict(file):
             assert each["difference"] is None
             continue
         assert each["difference"]["mean"] == pytest.approx(mean, abs=1e-9)
-        assert each["difference"]["ci95"] == (
-            interval if interval is None else pytest.approx(interval, abs=5 * loose)
-        )
+        assert each["difference"]["ci95"] == (interval and pytest.approx(interval, abs=5 * loose))
         assert p_value is None or each["difference"]["p_value"] == pytest.approx(p_value, rel=1e-6)
         bounds = {"": None, ">": "lower", "<": "upper", "?": "none"}
         assert each["difference"].get("bound") == bounds[side]

@@ -1,9 +1,9 @@
-"""The guard against slower rows, as it is called from the command line."""
-
 import json
 import subprocess
 import sys
 from pathlib import Path
+
+import planted_faults
 
 import ecsuite
 
@@ -34,3 +34,24 @@ def test_rows_that_are_slower_by_five_per_cent_are_flagged(tmp_path):
     assert err == "2 of 2 rows are worse by 5% or more\n"
     code, _, err = compared(tmp_path, before[:1], after[1:])
     assert (code, err) == (1, "no row is in both files\n")
+
+
+def becomes(text):
+    return [fault.becomes for fault in planted_faults.faults("a.py", text)]
+
+
+def test_each_kind_of_fault():
+    assert becomes("é = a < b") == ["é = (a <= b)"]
+    assert becomes("x = a and b") == ["x = (a or b)"]
+    assert becomes("x = not a") == ["x = (a)"]
+    assert sorted(becomes("x = a - 1")) == ["x = (a + 1)", "x = a - (2)"]
+    assert becomes("x = True") == ["x = (False)"]
+    assert becomes("x = a if b else c") == ["x = (c if b else a)"]
+    assert becomes("if a:\n    go()") == ["    pass"]
+    assert becomes("x = 'text' * y") == []
+
+
+def test_a_test_by_the_name_that_pytest_has_for_it():
+    name = "tests.benchmarks.test_compare.test_each_kind_of_fault"
+    assert planted_faults.node_of(name) == "tests/benchmarks/test_compare.py::test_each_kind_of_fault"
+    assert planted_faults.node_of("no.such.test") is None

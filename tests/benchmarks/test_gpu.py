@@ -1,5 +1,3 @@
-"""The measurements of a GPU run to their end, are kept, and go on where they were."""
-
 import json
 
 import gpu

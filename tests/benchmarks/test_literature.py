@@ -1,5 +1,3 @@
-"""Published figures held against ours: readings of a metric, and figures that are computed again."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""The search for a recipe of mini, with a model that takes a second."""
-
 from dataclasses import replace
 
 import early_stopping
@@ -61,8 +59,7 @@ def test_a_search_runs_to_its_end_and_goes_on_from_what_is_kept(tmp_path, monkey
     corpus.write_text("".join(f"{row.tolist()}\n" for row in rng.integers(1, 5, size=(40, 4))))
     (tmp_path / "fr.txt").write_text("un deux trois\n\nquatre cinq six\n" * 60)
     command = [
-        f"--texts={tmp_path}", f"--corpus=disc44={corpus}", f"--cache={tmp_path / 'cache'}",
-        "--recipes", "early",
+        f"--texts={tmp_path}", f"--corpus=disc44={corpus}", f"--cache={tmp_path / 'cache'}", "--recipes", "early",
     ]  # fmt: skip
     mini_search.main(command)
     first = capsys.readouterr().out.splitlines()

@@ -1,5 +1,3 @@
-"""Languages whose morphemes are known: they are said as they should be, and found again."""
-
 import morphemes
 import numpy as np
 import pytest

@@ -1,5 +1,3 @@
-"""The games of `benchmarks/peers/plain_torch.py` compute what ours compute."""
-
 import dataclasses
 import importlib.util
 import itertools
@@ -18,28 +16,21 @@ from ecsuite.games.worlds.world import make_world
 
 PEER = Path(ecsuite.__file__).parent / "benchmarks" / "peers" / "plain_torch.py"
 PARTS = {
-    "speaker.perception.": "sender.see.",
-    "speaker.network.": "sender.",
-    "listener.network.": "receiver.",
-    "listener.perception.": "receiver.see.",
-    "listener.projection.": "receiver.project.",
+    "speaker.perception.": "sender.see.", "speaker.network.": "sender.", "listener.network.": "receiver.",
+    "listener.perception.": "receiver.see.", "listener.projection.": "receiver.project.",
     "listener.task.": "receiver.",
-}
-"""Beginnings of the names of weights, ours and the peer's."""
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def peer():
     spec = importlib.util.spec_from_file_location("plain_torch", PEER)
-    module = sys.modules["plain_torch"] = importlib.util.module_from_spec(
-        spec
-    )  # `dataclasses` looks for it there
+    sys.modules["plain_torch"] = module = importlib.util.module_from_spec(spec)  # where `dataclasses` looks
     spec.loader.exec_module(module)
     return module
 
 
 def own_name(name):
-    """The peer's name of a weight of ours."""
     ours, peers = next((each for each in PARTS.items() if name.startswith(each[0])), (None, None))
     if ours is None:
         return None
@@ -70,10 +61,8 @@ def test_losses_of_ten_steps_are_those_of_plain_torch(peer, name):
         places = np.argsort(~labels, axis=1, kind="stable")  # the target first
         objects = torch.from_numpy(batch.objects[np.take_along_axis(candidates, places, 1)])
         values = (
-            torch.zeros(0)
-            if batch.values is None
-            else torch.from_numpy(batch.values[batch.shown[:, 0]]).long()
-        )
+            torch.zeros(0) if batch.values is None else torch.from_numpy(batch.values[batch.shown[:, 0]]).long()
+        )  # fmt: skip
         features = world.features(objects.flatten(0, 1), torch.float32).unflatten(0, objects.shape[:2])
         ours = pair.play(batch, "train", noise_generator(0, "noise", step, torch.device("cpu")))
         noise = gumbel(shape, noise_generator(0, "noise", step, torch.device("cpu")), torch.device("cpu"))
@@ -90,10 +79,8 @@ def test_sizes_are_those_of_our_games(peer):
         experiment = load_experiment(name)
         channel, training = experiment.channel.options, experiment.training
         assert (sizes.channel, sizes.vocab_size, sizes.max_len) == (
-            experiment.channel.kind,
-            channel.vocab_size,
-            channel.max_len,
-        )
+            experiment.channel.kind, channel.vocab_size, channel.max_len,
+        )  # fmt: skip
         assert sizes.is_fixed == (channel.length == "fixed")
         assert (sizes.batch_size, sizes.lr) == (training.batch_size, experiment.optimizer.options.lr)
         assert sizes.num_distractors == getattr(experiment.task.options, "num_distractors", None)

@@ -1,5 +1,3 @@
-"""The steps of the published sizes are commands that there are, and go on where they were."""
-
 import json
 import sys
 from pathlib import Path

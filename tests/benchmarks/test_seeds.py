@@ -3,19 +3,7 @@
 import functools
 
 import pytest
-from seeds.page import (
-    KEYS,
-    NOT_POSSIBLE,
-    PAGE,
-    ROOT,
-    RUN,
-    STATES,
-    TITLES,
-    commands_of,
-    file_of,
-    page,
-    read_rows,
-)
+from seeds import page as seeds
 
 from ecsuite.cli import Commands, UsageError
 from ecsuite.commands.catalogue import COMMANDS
@@ -23,32 +11,26 @@ from ecsuite.eval.experiments.claims.claim import shipped_claims
 from ecsuite.eval.experiments.grids import shipped_studies
 from ecsuite.parts.config import shipped_configs
 
-ROWS = [(paper, row) for paper, rows in read_rows().items() for row in rows]
+ROWS = [(paper, row) for paper, rows in seeds.read_rows().items() for row in rows]
 SHIPPED = {
-    "train-game": shipped_configs,
-    "config": shipped_configs,
-    "icy": shipped_studies,
-    "cbm": shipped_studies,
-    "xferbench": shipped_studies,
-    "sweep": shipped_studies,
-    "reproduce": shipped_claims,
-}
-"""Shipped files that the first argument of a command names."""
+    "train-game": shipped_configs, "config": shipped_configs, "icy": shipped_studies, "cbm": shipped_studies,
+    "xferbench": shipped_studies, "sweep": shipped_studies, "reproduce": shipped_claims,
+}  # fmt: skip
 
 
 def test_the_page_is_current():
-    assert PAGE.read_text() == page(), "run: python benchmarks/seeds/page.py"
+    assert seeds.PAGE.read_text() == seeds.page(), "run: python benchmarks/seeds/page.py"
 
 
 def test_rows_have_a_state_and_their_files_exist():
     for paper, row in ROWS:
         place = f"{paper}: {row['item']}"
-        assert row.keys() == KEYS and row["paper"] == paper and paper in TITLES, place
-        assert row["state"] in STATES and row["why_or_file"].strip(), place
-        assert row["command"] or row["state"] == NOT_POSSIBLE, place
-        if row["state"] == RUN:
-            file, _ = file_of(row)
-            assert file and (ROOT / file).is_file(), f"{place}: {row['why_or_file']}"
+        assert row.keys() == seeds.KEYS and row["paper"] == paper and paper in seeds.TITLES, place
+        assert row["state"] in seeds.STATES and row["why_or_file"].strip(), place
+        assert row["command"] or row["state"] == seeds.NOT_POSSIBLE, place
+        if row["state"] == seeds.RUN:
+            file, _ = seeds.file_of(row)
+            assert file and (seeds.ROOT / file).is_file(), f"{place}: {row['why_or_file']}"
     items = [(paper, row["item"]) for paper, row in ROWS]
     assert len(set(items)) == len(items)
 
@@ -58,9 +40,8 @@ made = functools.cache(functools.partial(Commands().get_command, None))
 
 @pytest.mark.parametrize("paper", sorted({paper for paper, _ in ROWS}))
 def test_commands_parse(paper):
-    """Of ours with their options and the configs that they name; of scripts and tests, their files and options."""
     for row in (row for of_paper, row in ROWS if of_paper == paper):
-        for program, *words in commands_of(row):
+        for program, *words in seeds.commands_of(row):
             require_command(program, words, f"{paper}: {row['item']}: {row['command']}")
 
 
@@ -68,9 +49,9 @@ def require_command(program, words, place):
     assert program in ("ecsuite", "python"), place
     if program == "python":
         file = next(word for word in words if word.endswith(".py"))
-        assert (ROOT / file).is_file(), place
+        assert (seeds.ROOT / file).is_file(), place
         options = [word for word in words if word.startswith("--")]
-        assert all(f'"{option}"' in (ROOT / file).read_text() for option in options), place
+        assert all(f'"{option}"' in (seeds.ROOT / file).read_text() for option in options), place
         return
     length = 2 if " ".join(words[:2]) in COMMANDS else 1
     name, arguments = " ".join(words[:length]), words[length:]
@@ -86,14 +67,11 @@ def require_command(program, words, place):
 @pytest.mark.parametrize(
     "command",
     [
-        "ecsuite no-such-command",
-        "ecsuite xferbench --no-such-option",
-        "ecsuite xferbench paper/no_such_study",
-        "ecsuite reproduce no_such_claim",
-        "python benchmarks/no_such_file.py",
+        "ecsuite no-such-command", "ecsuite xferbench --no-such-option", "ecsuite xferbench paper/no_such_study",
+        "ecsuite reproduce no_such_claim", "python benchmarks/no_such_file.py",
         "python benchmarks/xferbench.py --no-such-option",
     ],
-)
+)  # fmt: skip
 def test_other_commands_are_found_out(command):
     program, *words = command.split()
     with pytest.raises((AssertionError, UsageError)):

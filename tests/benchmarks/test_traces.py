@@ -1,5 +1,3 @@
-"""Counts of functions, files, calls and lines, on a package whose functions are known."""
-
 import json
 import subprocess
 import sys
@@ -55,7 +53,6 @@ def decorated():
 
 
 def counted(folder, *options):
-    """Exit status, lines and the JSON of the script, for `PACKAGE`."""
     (folder / "package").mkdir()
     for name, text in PACKAGE.items():
         (folder / "package" / name).write_text(text)

@@ -1,5 +1,3 @@
-"""`compare` and `correlate` as users type them."""
-
 import json
 
 import pytest
@@ -23,8 +21,6 @@ def paper(monkeypatch, ecsuite, tmp_path):
 
 @pytest.fixture
 def printed(ecsuite):
-    """What a command prints on standard output."""
-
     def printed(*arguments):
         code, out, err = ecsuite(*arguments)
         assert (code, err) == (0, "")
@@ -54,13 +50,12 @@ MISTAKES = {
     "compare none --plot new/a.png": "none: no such file or folder of results",
     "compare runs/French --baseline Frensh": "unknown baseline 'Frensh'; did you mean 'French'",
     "compare runs/French --plot new/a.jpg": "new/a.jpg: expected the name of a picture, ending in .svg, .pdf, .png",
-    "compare runs/French --out runs": "runs: expected a file name, got a folder",
-    "compare correlations": NO_INPUTS,
+    "compare runs/French --out runs": "runs: expected a file name, got a folder", "compare correlations": NO_INPUTS,
     "compare correlations runs": "expected two metrics that differ between corpora, got 0",
     "compare correlations runs --translation runs --metric blue": "unknown metric 'blue'; did you mean 'bleu'",
     "compare correlations --paper --metric bleu": "--metric: not read by --paper; read by --translation",
-    "compare correlations runs --translation chrf.json --metric bleu": "all sources have the same translation score",
-}
+    "compare correlations runs --translation chrf.json --metric bleu": "all sources have the same translation",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("line", MISTAKES)
@@ -98,13 +93,12 @@ NO_RESULT = "expected an object with `name` and `chrf`, or a list of such"
         ("{", "1: not JSON"),
         ("[" * 100_000, "not JSON: nesting that is too deep"),
         ('{"name": "a", "chrf": 1' + "0" * 400 + "}", "not JSON: expected integers below"),
-        ('{"name": "a"}', NO_RESULT),
-        ("[3]", NO_RESULT),
+        ('{"name": "a"}', NO_RESULT), ("[3]", NO_RESULT),
         ('{"name": "a", "chrf": "x"}', "chrf of a: expected a number, got 'x'"),
         (None, "no such file or folder of translation results"),
         ("folder", "expected a translation result, a JSON object with `name` and `chrf`"),
     ],
-)
+)  # fmt: skip
 def test_mistakes_in_translations(tmp_path, text, message):
     file = tmp_path / "a.json"
     if text == "folder":

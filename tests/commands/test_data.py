@@ -1,5 +1,3 @@
-"""`ecsuite data` as users type it."""
-
 import json
 import signal
 import sys
@@ -38,10 +36,7 @@ def command(monkeypatch, tmp_path):
 
 def test_pairs(command, tmp_path):
     result = command("wmt14", "--pairs", 5)
-    assert result.stdout.splitlines()[2:] == [
-        "en-fr.tsv.gz      5          30",
-        f"In {tmp_path / 'wmt14'}",
-    ]
+    assert result.stdout.splitlines()[2:] == ["en-fr.tsv.gz      5          30", f"In {tmp_path / 'wmt14'}"]
     assert command("wmt14", "--out", tmp_path / "mine.gz", "--pairs", 2).exit_code == 0
     assert (tmp_path / "mine.gz").exists()
 
@@ -55,10 +50,7 @@ def test_tasks_of_xtreme(command, tmp_path, monkeypatch):
     monkeypatch.setattr("ecsuite.downloads.xtreme.ORIGINS", origins)
     monkeypatch.setattr("ecsuite.downloads.web.open_url", urlopen)
     result = command("xtreme", "--tasks", " panx", "--out", tmp_path / "here")
-    assert result.stdout.splitlines()[2:] == [
-        "panx      1      2",
-        f"In {tmp_path / 'here'}",
-    ]
+    assert result.stdout.splitlines()[2:] == ["panx      1      2", f"In {tmp_path / 'here'}"]
     told = json.loads(command("xtreme", "--json", "--tasks", "panx").stdout)
     assert told["folder"] == str(tmp_path / "xtreme")
     assert {name: entry["bytes"] for name, entry in told["files"].items()} == {"panx/train.json.gz": 2}

@@ -23,7 +23,6 @@ from doc_shell import Shell
 from ecsuite.cli import COMMANDS, Commands
 
 ALONE = ("docs/cookbook.md", "docs/index.md")
-"""Pages whose code `test_cookbook.py` runs always, each recipe alone."""
 RECORD = Path(__file__).with_name("pages_that_ran.json")
 RAN = json.loads(RECORD.read_text())
 
@@ -33,13 +32,11 @@ def name(page):
 
 
 def code(page):
-    """The SHA-256 of all code of a page that is run."""
     parts = [(block.language, block.setup, block.text) for block in blocks(page) if block.is_run]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest() if parts else ""
 
 
 def pages_with_code():
-    """Those that ran as they stand are slow tests."""
     for page in PAGES:
         if (digest := code(page)) and name(page) not in ALONE:
             marks = [pytest.mark.slow] if RAN.get(name(page)) == digest else []
@@ -48,7 +45,6 @@ def pages_with_code():
 
 @pytest.fixture(scope="session")
 def shell(tmp_path_factory):
-    """The process that runs commands, one for all pages."""
     shell = Shell(tmp_path_factory.mktemp("shell"))
     yield shell
     shell.close()
@@ -78,19 +74,16 @@ def test_pages_that_are_gone_are_not_recorded():
 
 
 def all_blocks():
-    """Of all pages, each with the name of its page."""
     return [(page, block) for page in PAGES for block in blocks(page)]
 
 
 def test_languages_are_known():
-    """Only README, whose first commands stand as plain text, has blocks without a fence."""
     for page, block in all_blocks():
         known = (*RUN, *SHOWN, INDENTED) if page == ROOT / "README.md" else (*RUN, *SHOWN)
         assert block.language in known, f"{page.name}:{block.line}"
 
 
 def test_commands_exist():
-    """With the options that they are given, also where they are not run."""
     for page, block in all_blocks():
         if block.language in (INDENTED, "sh") and block.file is None:
             for command, *arguments in commands_of(block):
@@ -100,7 +93,6 @@ def test_commands_exist():
 
 
 def parse(command, arguments, place):
-    """With all that the command needs."""
     if arguments and f"{command} {arguments[0]}" in COMMANDS:
         command, arguments = f"{command} {arguments[0]}", arguments[1:]
     assert command in COMMANDS, f"{place}: {command}"
@@ -108,7 +100,6 @@ def parse(command, arguments, place):
 
 
 made = functools.cache(functools.partial(Commands().get_command, None))
-"""The command of a name, which is made once."""
 
 
 def test_what_the_list_of_commands_says_can_be_typed():
@@ -121,16 +112,12 @@ def test_what_the_list_of_commands_says_can_be_typed():
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 AFTER = re.compile(r"(?<![\w./-])(?<!import )ecsuite (?=[a-z])")
-"""Before the name of a command, or in prose before a verb."""
 CLAUSE = re.compile(r"[;)`|]|\. |&&")
-"""Ends the words that belong to a command in a text."""
 PROSE = set("and are authors corpus does gives installed is prints reads that trains treats wrote".split())
-"""What follows the name of the program where that is no command."""
 
 
 @functools.cache
 def options_of(command):
-    """The options of a command; of a heading those of all commands."""
     if COMMANDS[command].place is None:
         return all_options()
     return {"--help"}.union(*((*each.opts, *each.secondary_opts) for each in made(command).params))
@@ -158,14 +145,12 @@ def faults_of(text):
 
 
 def test_commands_in_a_line_exist():
-    """With the options that they are given."""
     for page in PAGES:
         for code in code_in_lines(page):
             assert not [*faults_of(code)], f"{page.name}: {code}"
 
 
 def test_options_in_a_line_exist():
-    """They are those of a command or of a script of ours; EGG's have a page of their own, and underscores elsewhere."""
     files = [*(ROOT / "benchmarks").glob("*.py"), *(ROOT / "tests" / "attack").glob("*.py")]
     scripts = "".join(file.read_text() for file in files)
     of_scripts = set(re.findall(r'"(--[a-z][\w-]*)"', scripts))
@@ -178,7 +163,6 @@ def test_options_in_a_line_exist():
 
 
 def code_in_lines(page):
-    """What is in backticks within the lines and tables of a page."""
     inner = [each for token in tokens(page) for each in token.children or ()]
     return [each.content for each in inner if each.type == "code_inline"]
 
@@ -198,7 +182,6 @@ def messages(file):
 
 
 def test_commands_that_the_program_advises_exist():
-    """In messages, in texts of help and in files that are written to begin with; also in shipped YAML and examples."""
     packages = sorted({path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks"})
     modules = [file for name in packages for file in sorted((ROOT / name).rglob("*.py"))]
     assert len(modules) > 300
@@ -227,7 +210,6 @@ def test_python_yaml_and_json_can_be_read():
 
 
 def commands_of(block: Block) -> Iterator[list[str]]:
-    """The command lines of `ecsuite` in a block of a shell."""
     for line in block.text.replace("\\\n", " ").splitlines():
         words = shlex.shlex(line, posix=True, punctuation_chars=True)
         words.whitespace_split, words.commenters = True, "#"

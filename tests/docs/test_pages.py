@@ -1,5 +1,5 @@
-"""What holds of every page: links lead somewhere, lines are short, and no folder of one machine is named."""
-
+import ast
+import functools
 import importlib.util
 import re
 
@@ -7,16 +7,17 @@ import pytest
 import reference_pages
 from doc_pages import MADE, PAGES, ROOT, anchors, blocks, links
 
+import ecsuite as ec
+from ecsuite.commands.catalogue import COMMANDS
+from ecsuite.eval.metrics import METRIC_OF, METRICS, find_metric
+from ecsuite.games.config.experiment import named_configs
+
 LONGEST_PAGE = 160
 """Lines of a page, without rows of tables and printed outputs, which are looked up and not read."""
 LONGEST_README = 150
-"""Lines of README.md."""
 LONGEST_LINE = 110
-"""Characters of a line."""
 OTHER_LENGTHS = ("docs/cookbook.md",)
-"""Recipes, which are read one at a time."""
 SETUP = "    python3 -m venv "
-"""How the two lines of README begin that may be long."""
 MOST_PAGES = 44
 """Of docs/, without those that a build makes: a further page takes the place of another."""
 NAMES_OF_SITES = ("https://", "http://", "mailto:")
@@ -43,18 +44,15 @@ def test_no_folder_of_a_machine_is_named():
 
 
 def test_pages_and_lines_are_short():
-    """Rows of tables, and printed outputs, may be longer."""
     long = []
     for page in PAGES:
         if str(page.relative_to(ROOT)) in OTHER_LENGTHS:
             continue
         lines = page.read_text().splitlines()
-        uncounted = {
-            block.line + row
-            for block in blocks(page)
-            for row in range(block.text.count("\n"))
-            if block.language == "text"
-        } | {number for number, line in enumerate(lines, 1) if line.startswith("|")}
+        uncounted = {number for number, line in enumerate(lines, 1) if line.startswith("|")}
+        for block in blocks(page):
+            if block.language == "text":
+                uncounted |= {block.line + row for row in range(block.text.count("\n"))}
         for number, line in enumerate(lines, 1):
             is_long = len(line) > LONGEST_LINE and number not in uncounted
             if is_long and not line.startswith(("!", SETUP)):
@@ -78,7 +76,6 @@ def test_every_page_is_in_the_contents():
 
 
 def test_llms_txt_lists_the_pages_of_the_contents(tmp_path):
-    """With first sentences and links into the site, under the captions of the contents."""
     application = pytest.importorskip("sphinx.application")
     spec = importlib.util.spec_from_file_location("conf_of_pages", ROOT / "docs" / "conf.py")
     conf = importlib.util.module_from_spec(spec)
@@ -100,3 +97,55 @@ def test_llms_txt_lists_the_pages_of_the_contents(tmp_path):
         "- [Begin here](first.html): ours run plays 2.5 games (Ax et al. 2020).\n"
         "- [Parts](parts/second.html): A list\n"
     )
+
+
+LINES = (ROOT / "docs/reliability.md").read_text().partition("## What a kill")[0].splitlines()
+PROMISES = [[cell.strip() for cell in line.strip("|").split("|")] for line in LINES if line.startswith("|")][
+    2:
+]
+assert len(PROMISES) >= 11
+
+
+@functools.cache
+def functions(file):
+    return {
+        node.name
+        for node in ast.walk(ast.parse((ROOT / file).read_text()))
+        if isinstance(node, ast.FunctionDef)
+    }
+
+
+@pytest.mark.parametrize("number", range(len(PROMISES)))
+def test_every_promise_has_a_test(number):
+    promise, tests, _ = PROMISES[number]
+    assert promise and tests
+    for test in tests.split(", "):
+        file, *_, name = test.strip("`").split("::")
+        assert name.startswith("test_") and name in functions(file), test
+
+
+def test_pages_name_everything_once(tmp_path):
+    reference_pages.write_pages(tmp_path)
+    text = {name: (tmp_path / f"{name}.md").read_text() for name in reference_pages.PAGES}
+    assert [name for name in COMMANDS if text["commands"].count(f"\n### `{name}`\n") != 1] == []
+    assert [name for name in METRIC_OF if text["scores"].count(f"\n| `{name}`") < 1] == []
+    assert all(f"`ec.{name}`" in text["api"] for name in ec.__all__ if name.islower() and name[0] != "_")
+    rows = text["settings"].splitlines()
+    assert any(row.startswith("| `temperature` | `1.0` | number, above 0 | Softmax") for row in rows)
+    assert any(row.startswith("| `distractors` | `random` | `random`, `hard` |") for row in rows)
+    games = [section.split("`")[1] for section in text["games"].split("\n## ")[1:]]
+    assert games == list(named_configs())
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("name", named_configs())
+def test_a_game_has_about_twenty_lines(name):
+    assert 6 <= len(reference_pages.game_text(name).splitlines()) <= 30
+
+
+def test_the_table_of_the_readme_counts_games_and_metrics():
+    of_runs = sum(find_metric(name).shared.needs_agents for name in METRICS.parts)
+    lines = (ROOT / "README.md").read_text().splitlines()
+    (row,) = (line for line in lines if line.startswith("| **ecsuite**"))
+    assert f"| {len(named_configs())}, in YAML |" in row
+    assert f"| {len(METRICS.parts) - of_runs} of a corpus, {of_runs} of its" in row

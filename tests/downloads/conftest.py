@@ -1,5 +1,3 @@
-"""A hub of Hugging Face in memory."""
-
 import sys
 from types import SimpleNamespace
 

@@ -1,5 +1,3 @@
-"""The collection of corpora: files come from the hub once, and are compared with its checksums."""
-
 import os
 import subprocess
 import sys
@@ -12,8 +10,7 @@ from ecsuite.downloads.elcc import DATASET, REVISION, prepare_elcc
 from ecsuite.runtime.errors import ConfigError
 
 FILES = {
-    "README.md": b"# ELCC\n",
-    "systems/egg-disc/metadata.yml": b"origin: {}\n",
+    "README.md": b"# ELCC\n", "systems/egg-disc/metadata.yml": b"origin: {}\n",
     "systems/egg-disc/data/4-attr/corpus.jsonl": b"[1, 0]\n[2, 0]\n",
     "systems/egg-disc/data/4-attr/metadata.json": b"{}\n",
     "systems/rlupus/metadata.yml": b"origin: {}\n# of rlupus\n",
@@ -22,11 +19,9 @@ FILES = {
     "systems/rlupus/data/9-player.run-3/corpus.jsonl": b"[3, 1]\n[2]\n",
     "systems/rlupus/data/9-player.run-3/corpus.json": b"[[3, 1], [2]]\n",
     "systems/rlupus/data/9-player.run-3/metadata.json": b'{"players": 9}\n',
-}
+}  # fmt: skip
 WANTED = sorted(
-    name
-    for name in FILES
-    if name.startswith("systems") and "/code/" not in name and not name.endswith("corpus.json")
+    set(FILES) - {"README.md", "systems/rlupus/code/run.py", "systems/rlupus/data/9-player.run-3/corpus.json"}
 )
 CORPUS = "systems/rlupus/data/9-player.run-3/corpus.jsonl"
 
@@ -64,9 +59,7 @@ def test_a_damaged_file_and_a_missing_one_are_taken_again(hub, folder):
 @pytest.mark.parametrize("name", ["systems/rlupus/metadata.yml", CORPUS])
 def test_a_file_with_another_checksum_is_refused(hub, folder, name):
     hub.faults[name] = FILES[name][::-1]
-    with pytest.raises(
-        ConfigError, match=r"expected the checksum [0-9a-f]+, found [0-9a-f]+; it was damaged"
-    ):
+    with pytest.raises(ConfigError, match=r"expected the checksum [0-9a-f]+, found [0-9a-f]+; it was"):
         prepare_elcc(["rlupus"], folder)
     assert not (folder / name).exists()
     assert name not in read_sources(folder)
@@ -84,7 +77,6 @@ def test_a_lost_connection_is_taken_up_again(hub, folder):
 
 @pytest.mark.slow
 def test_the_program_asks_the_hub_that_is_set(hub, tmp_path):
-    """Also with the cache that is set, and without a word of the library."""
     surroundings = {**os.environ, **hub.surroundings(tmp_path / "own"), "ECSUITE_DATA": str(tmp_path)}
     program = [sys.executable, "-m", "ecsuite", "data", "elcc", "--systems", "rlupus", "--quiet"]
     done = subprocess.run(program, capture_output=True, text=True, check=False, env=surroundings)

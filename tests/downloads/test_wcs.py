@@ -1,5 +1,3 @@
-"""The World Color Survey: the archive's files become tables and corpora, and the whole survey where it is at hand."""
-
 import csv
 
 import numpy as np
@@ -13,18 +11,14 @@ from ecsuite.spaces.colour import AnswersNA, colour_space
 
 @pytest.fixture
 def archive(tmp_path):
-    """Three chips, two languages of two speakers."""
     folder = tmp_path / "archive"
     folder.mkdir()
     (folder / "chip.txt").write_text("1\tA\t0\tA0\n2\tB\t1\tB1\n3\tB\t2\tB2\n")
-    rows = [
-        "3\tB\t2\t8\t2\t8\t81.35\t10.00\t5.00",
-        "1\tA\t0\t0\t0\t9\t96.00\t-.06\t.06",
-        "2\tB\t1\t8\t1\t8\t81.35\t9.00\t5.00",
-    ]
-    (folder / "cnum-vhcm-lab-new.txt").write_text(
-        "\n".join(["#cnum\tV\tH\tC\tMunH\tMunV\tL*\ta*\tb*", *rows])
-    )
+    rows = """#cnum V H C MunH MunV L* a* b*
+3 B 2 8 2 8 81.35 10.00 5.00
+1 A 0 0 0 9 96.00 -.06 .06
+2 B 1 8 1 8 81.35 9.00 5.00"""
+    (folder / "cnum-vhcm-lab-new.txt").write_text(rows.replace(" ", "\t"))
     (folder / "lang.txt").write_text("1\tApinayé\tBrazil\tHam\n2\tBerik\tIndonesia\n")
     answers = ["1\t1\t1\tW", "1\t1\t2\tR", "1\t1\t3\tR", "1\t2\t1\tW", "1\t2\t2\t*", "1\t2\t3\tR"]
     (folder / "term.txt").write_text("\n".join(answers + [f"2\t1\t{chip}\tX" for chip in (1, 2, 3)]) + "\n")
@@ -51,30 +45,25 @@ def answers_of(share, most, at, num_speakers=20, num_chips=30):
     ],
 )
 def test_na_is_a_word_where_speakers_agree_in_it(archive, tmp_path, share, most, at, is_word):
-    """Otherwise it is a missing answer; a table and the corpus say which, and why."""
     answers = answers_of(share, most, at)
     assert AnswersNA.of(answers.tolist()).is_word == is_word
     chips = range(1, answers.shape[1] + 1)
     (archive / "chip.txt").write_text("".join(f"{chip}\tB\t{chip}\tB{chip}\n" for chip in chips))
-    (archive / "cnum-vhcm-lab-new.txt").write_text(
-        "".join(f"{chip}\tB\t{chip}\t8\t1\t8\t81.35\t{chip}.00\t5.00\n" for chip in chips)
-    )
-    (archive / "term.txt").write_text(
-        "".join(f"1\t{who + 1}\t{chip}\t{answers[who, chip - 1]}\n" for who in range(20) for chip in chips)
-    )
+    rows = (f"{chip}\tB\t{chip}\t8\t1\t8\t81.35\t{chip}.00\t5.00\n" for chip in chips)
+    (archive / "cnum-vhcm-lab-new.txt").write_text("".join(rows))
+    rows = (f"1\t{who + 1}\t{chip}\t{answers[who, chip - 1]}\n" for who in range(20) for chip in chips)
+    (archive / "term.txt").write_text("".join(rows))
     (name,) = prepare_wcs(tmp_path / "wcs", given=archive)
     corpus, number = read_corpus(tmp_path / "wcs" / name), int((answers == "NA").sum())
     assert len(corpus.messages) == answers.size - (0 if is_word else number)
     assert ("NA" in corpus.symbol_names) == is_word
     table = list(csv.DictReader((tmp_path / "wcs" / "na.csv").read_text().splitlines()))
-    assert [(row["is"], int(row["answers"])) for row in table] == (
-        [("a word" if is_word else "missing", number)] if number else []
-    )
+    expected = [("a word" if is_word else "missing", number)] if number else []
+    assert [(row["is"], int(row["answers"])) for row in table] == expected
     assert corpus.metadata.get("NA", {}).get("answers", 0) == number
 
 
 def test_what_was_made_when_every_na_was_missing_is_made_anew(archive, tmp_path):
-    """The table with the evidence is not there: corpora and need are of an earlier version."""
     (name, _) = prepare_wcs(tmp_path / "wcs", given=archive)
     (tmp_path / "wcs" / "na.csv").unlink()
     for file, text in (("need.csv", "chip,need\n1,1\n2,0\n3,0\n"), (f"{name}/corpus.jsonl", "[0]\n")):

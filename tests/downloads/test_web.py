@@ -1,5 +1,3 @@
-"""Downloads from a local server: complete, resumed, checked; each error is one line."""
-
 import errno
 import hashlib
 import io
@@ -28,9 +26,7 @@ class Server(BaseHTTPRequestHandler):
         asked = self.headers.get("Range")
         type(self).asked.append(asked)
         unchanged = not self.obeys or self.headers.get("If-Range") in (None, self.etag)
-        start = (
-            int(asked.removeprefix("bytes=").removesuffix("-")) if asked and self.ranges and unchanged else 0
-        )
+        start = int(asked[len("bytes=") : -1]) if asked and self.ranges and unchanged else 0
         if start >= len(self.content) or self.status != 200:
             self.send_error(416 if self.status == 200 else self.status)
             return
@@ -65,13 +61,9 @@ def get(server, tmp_path, monkeypatch):
     def get(sha256=None, url=None):
         get.shares, get.notes = [], []
         fetch(
-            url or server.url,
-            get.path,
-            sha256=sha256,
-            offline_advice="Ask a friend",
-            progress=get.shares.append,
+            url or server.url, get.path, sha256=sha256, offline_advice="Ask a friend", progress=get.shares.append,
             note=get.notes.append,
-        )
+        )  # fmt: skip
         return get.path.read_bytes()
 
     get.path, get.part = tmp_path / "file.zip", tmp_path / "file.zip.part"
@@ -79,7 +71,6 @@ def get(server, tmp_path, monkeypatch):
 
 
 def start_and_lose(get, server):
-    """A thousand bytes, then the connection ends."""
     server.cut = 1000
     with pytest.raises(ConfigError, match="connection lost after 1,000 of 2,048 bytes"):
         get()
@@ -134,10 +125,8 @@ def test_the_disk_is_full(get, server, monkeypatch):
     monkeypatch.setattr(web, "write_atomically", full)
     with pytest.raises(ConfigError) as error:
         get()
-    assert str(error.value) == (
-        f"{get.part}: cannot be written (No space left on device); the partial download is stored: free some space, "
-        "then run the same command again"
-    )
+    told = "cannot be written (No space left on device); the partial download is stored: free some"
+    assert str(error.value) == f"{get.part}: {told} space, then run the same command again"
 
 
 @pytest.mark.parametrize("url", ["http://some.where/a", "ftp://some.where/a", "file:///etc/passwd"])
@@ -156,9 +145,7 @@ def test_a_redirection_to_http_is_refused(to, is_refused):
         return handler.redirect_request(request, io.BytesIO(), 302, "Found", {}, to)
 
     if is_refused:
-        with pytest.raises(
-            ConfigError, match=r"where/a: the server leads to http://else/a, which is not https"
-        ):
+        with pytest.raises(ConfigError, match=r"where/a: the server leads to http://else/a, which is not"):
             redirect()
     else:
         assert redirect().full_url == to and redirect().get_header("Range") == "bytes=7-"

@@ -1,5 +1,3 @@
-"""Articles of Wikipedia: a file per language, as many as the authors of XferBench used."""
-
 import gzip
 import json
 import os
@@ -16,7 +14,6 @@ from ecsuite.runtime.errors import ConfigError
 
 @pytest.fixture
 def prepare(hub, tmp_path):
-    """Prepares languages in `tmp_path / "wiki"`."""
     return lambda *languages, **options: prepare_wikipedia(languages, tmp_path / "wiki", **options)
 
 
@@ -60,7 +57,6 @@ configs:
 
 @pytest.mark.slow
 def test_the_real_library_streams_shards_in_order_and_lets_go(tmp_path):
-    """A data set on disk, laid out as the hub's: twelve shards, of which seven and a half are read."""
     pytest.importorskip("datasets")
     import pyarrow
     from pyarrow import parquet

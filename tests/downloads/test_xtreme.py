@@ -1,5 +1,3 @@
-"""Data of the tasks are extracted from archives by name, compressed, recorded and readable."""
-
 import io
 import json
 import re
@@ -108,7 +106,6 @@ WEB = {
         for part in ("training", "sample")
     },
 }  # fmt: skip
-"""Content of the addresses, by their last part."""
 
 
 @pytest.fixture
@@ -118,14 +115,12 @@ def web(tmp_path, monkeypatch):
     folder.mkdir()
     for name, content in WEB.items():
         (folder / name).write_bytes(content)
-    here = {
-        task: tuple(
-            replace(origin, url=(folder / origin.url.rpartition("/")[2]).as_uri(), sha256=None)
-            for origin in origins
-        )
-        for task, origins in ORIGINS.items()
-    }
-    monkeypatch.setattr(xtreme, "ORIGINS", here)
+
+    def here(origin):
+        return replace(origin, url=(folder / origin.url.rpartition("/")[2]).as_uri(), sha256=None)
+
+    origins = {task: tuple(map(here, origins)) for task, origins in ORIGINS.items()}
+    monkeypatch.setattr(xtreme, "ORIGINS", origins)
     monkeypatch.setattr("ecsuite.downloads.web.open_url", urlopen)
     return folder
 
@@ -145,8 +140,8 @@ def encrypted(archive):
     """The flag of encryption is the first bit of the flags, of each member and in the list of members."""
     for signature, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         for found in re.finditer(re.escape(signature), archive):
-            flags = archive[found.start() + place] | 1
-            archive = archive[: found.start() + place] + bytes([flags]) + archive[found.start() + place + 1 :]
+            at = found.start() + place
+            archive = archive[:at] + bytes([archive[at] | 1]) + archive[at + 1 :]
     return archive
 
 
@@ -190,7 +185,6 @@ def test_what_a_killed_extraction_left_is_removed(web, prepare, tmp_path):
 
 
 def linked(kind):
-    """A tar archive with a link where a file is expected."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w:gz") as archive:
         entry = tarfile.TarInfo("x-final/en/train.tsv")
@@ -243,6 +237,16 @@ def test_another_content_than_before_is_said(web, prepare, tmp_path):
     prepare("tydiqa")
     path = "tydiqa/tydiqa-goldp-v1.1-train.json.gz"
     assert f"{path}: the file at {file.as_uri()} has changed since it was downloaded before" in prepare.notes
+
+
+def test_a_file_of_the_users_is_not_overwritten(web, prepare, tmp_path):
+    file = tmp_path / "data" / "panx" / "kk" / "dev.gz"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"mine")
+    with pytest.raises(ConfigError, match=r"dev\.gz: exists, and sources\.json does not have it, so it is"):
+        prepare("panx")
+    assert [path for path in (tmp_path / "data").rglob("*") if path.is_file()] == [file]
+    assert file.read_bytes() == b"mine"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
-"""Files as researchers have them, each with what it means: symbols, values, roles, scores, or what is to be said."""
-
 import gzip
 import json
 import lzma
@@ -8,19 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from table_files import (
-    COLORS,
-    GRID,
-    IDS,
-    PERFECT,
-    WORDS,
-    answered,
-    quoted,
-    records,
-    said,
-    scores,
-    table,
-)
+from table_files import COLORS, GRID, IDS, PERFECT, WORDS, answered, quoted, records, said, scores, table
 
 import ecsuite as ec
 from ecsuite.runtime.errors import CorpusError, ReadingQuestion
@@ -54,17 +40,23 @@ SAME = {
 """Tables that say the same, whatever stands between cells and symbols."""
 
 
+@pytest.mark.sample(12)
+@pytest.mark.parametrize("name", SAME)
+def test_tables_that_say_the_same(tmp_path, name):
+    (tmp_path / "a.csv").write_text(SAME[name])
+    corpus = ec.read_corpus(tmp_path / "a.csv")
+    assert said(corpus) == IDS and corpus.meanings.tolist() == list(map(list, GRID))
+    assert scores(corpus) == pytest.approx(PERFECT)
+
+
 def test_a_missing_value_is_named_and_may_be_left_out(tmp_path, ecsuite):
     text = table(f"{a} {b}" for a, b in IDS).splitlines()
     text[5] = text[5].rpartition(",")[0] + ","
     (tmp_path / "a.csv").write_text("\n".join(text) + "\n")
     code, out, err = ecsuite("score", "a.csv", "--metrics", "posdis,topsim", "--json")
     reasons = {score["name"]: score["reason"] for score in json.loads(out)["scores"]}
-    assert (
-        code == 0
-        and "a.csv: row 6, column shape lacks" not in err
-        and "a.csv: row 6 lacks a value of shape" in err
-    )
+    assert code == 0 and "a.csv: row 6, column shape lacks" not in err
+    assert "a.csv: row 6 lacks a value of shape" in err
     assert reasons["posdis"] == "a.csv: row 6 lacks a value of shape (--missing leave or value)"
     whole = ec.read_corpus(tmp_path / "a.csv", missing="leave")
     assert len(whole.messages) == 17 and scores(whole)["topsim"] == pytest.approx(1)
@@ -82,10 +74,7 @@ def test_arrays_of_messages(tmp_path):
     np.savez(tmp_path / "b.npz", a=np.array(IDS), b=np.array(IDS))
     assert said(ec.read_corpus(tmp_path / "a.npy")) == IDS
     assert ec.read_corpus(tmp_path / "a.npz").meanings.tolist() == IDS
-    with pytest.raises(
-        CorpusError,
-        match=r"b.npz: a NumPy archive with arrays a \(18, 2\), b \(18, 2\): name the messages with --column",
-    ):
+    with pytest.raises(CorpusError, match=r"b.npz: a NumPy archive with arrays a \(18, 2\), b \(18, 2\):"):
         ec.read_corpus(tmp_path / "b.npz")
     assert said(ec.read_corpus(tmp_path / "b.npz", columns={"b": "message"})) == IDS
     one_hot = np.eye(10)[np.array(IDS)]
@@ -131,9 +120,8 @@ def test_symbols_keep_their_text(tmp_path):
         ec.read_corpus(tmp_path / "c.csv")
     (tmp_path / "d.txt").write_text("caf\u00e9 a\ncafe\u0301 b\n", encoding="utf-8")
     corpus = ec.read_corpus(tmp_path / "d.txt")
-    assert (
-        len({row[0] for row in said(corpus)}) == 2 and "two Unicode spellings" in corpus.metadata["notes"][0]
-    )
+    assert len({row[0] for row in said(corpus)}) == 2
+    assert "two Unicode spellings" in corpus.metadata["notes"][0]
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
@@ -171,10 +159,7 @@ def test_meanings_from_python(tmp_path):
 
 OTHER = {
     "a.png": (b"\x89PNG\r\n\x1a\n0000", "a PNG image"),
-    "a.bmp": (
-        b"BM\xf6\x00\x00\x00\x00\x00",
-        "a.bmp: binary data, such as a picture or a sound; expected messages: ",
-    ),
+    "a.bmp": (b"BM\xf6\x00\x00\x00\x00\x00", "a.bmp: binary data, such as a picture or a sound; expected messages: "),
     "a.webp": (b"RIFF<\x00\x00\x00WEBPVP8 ", "binary data, such as a picture or a sound"),
     "a.wav": (b"RIFF<\x00\x00\x00WAVEfmt ", "binary data, such as a picture or a sound"),
     "a.svg": (b'<svg xmlns="http://www.w3.org/2000/svg"/>', "an SVG image"),
@@ -185,15 +170,14 @@ OTHER = {
     "a.parquet": (b"message\n", "can't be read as parquet"),
     "a.pdf": (b"%PDF-1.7", "a PDF"),
     "a.csv": ("message\n3 5\n".encode("utf-16"), "not UTF-8"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OTHER)
-def test_what_is_no_corpus_is_told_what_it_is(tmp_path, ecsuite, name):
+def test_what_is_no_corpus_is_told_what_it_is(tmp_path, refused, name):
     content, message = OTHER[name]
     (tmp_path / name).write_bytes(content)
-    code, out, err = ecsuite("score", name)
-    assert (code, out, err.count("\n")) == (2, "", 1) and message in err
+    assert message in refused("score", name)
 
 
 def test_a_file_of_one_record(tmp_path):

@@ -1,5 +1,3 @@
-"""Exports of programs, and drawn ones of each layout, are read back; damaged ones end well or in a clear error."""
-
 import csv
 import io
 import json
@@ -30,10 +28,8 @@ def otree(pairs):
     rows = []
     for number, (color, shape, said) in enumerate(pairs, 1):
         own = {"group.color": color, "group.shape": shape, "group.signal": said, "group.id_in_subsession": 1}
-        rows += [
-            {"participant.code": code, **bookkeeping, **own, "subsession.round_number": number}
-            for code in "ab"
-        ]
+        own |= {"subsession.round_number": number}
+        rows += [{"participant.code": code, **bookkeeping, **own} for code in "ab"]
     return table(rows)
 
 
@@ -62,16 +58,8 @@ def qualtrics(pairs):
 
 
 def mongoexport(pairs):
-    rows = [
-        {
-            "_id": {"$oid": f"{number:024x}"},
-            "time": {"$numberLong": str(number)},
-            "color": c,
-            "shape": s,
-            "msg": said,
-        }
-        for number, (c, s, said) in enumerate(pairs)
-    ]
+    rows = [{"_id": {"$oid": f"{n:024x}"}, "time": {"$numberLong": str(n)}, "color": c, "shape": s, "msg": said}
+            for n, (c, s, said) in enumerate(pairs)]  # fmt: skip
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
@@ -80,16 +68,9 @@ def scan(pairs):
 
 
 def gorilla(pairs):
-    own = {
-        "Event Index": 1,
-        "UTC Timestamp": 5,
-        "Participant Private ID": 7,
-        "Trial Number": 1,
-        "Reaction Time": 9,
-    }
-    rows = [{**own, "Event Index": number, "Response": said, "color": c, "shape": s}
-            for number, (c, s, said) in enumerate(pairs, 1)]  # fmt: skip
-    return table(rows)
+    own = {"UTC Timestamp": 5, "Participant Private ID": 7, "Trial Number": 1, "Reaction Time": 9}
+    return table([{"Event Index": number, **own, "Response": said, "color": c, "shape": s}
+                  for number, (c, s, said) in enumerate(pairs, 1)])  # fmt: skip
 
 
 def labjs(pairs):
@@ -99,14 +80,9 @@ def labjs(pairs):
         for number, (c, s, said) in enumerate(pairs)
     ]  # fmt: skip
     screen = {
-        **rows[0],
-        "sender": "fixation",
-        "sender_type": "canvas.Screen",
-        "ended_on": "timeout",
-        "color": "",
-        "message": "",
-        "shape": "",
-    }
+        **rows[0], "sender": "fixation", "sender_type": "canvas.Screen", "ended_on": "timeout", "color": "",
+        "message": "", "shape": "",
+    }  # fmt: skip
     return table([screen, *rows, screen])
 
 
@@ -124,71 +100,52 @@ def empirica_chat(pairs):
 
 
 def empirica(pairs):
-    rows = [{"id": number, "playerID": "p", "gameID": "g", "color": c, "shape": s, "signal": said}
-            for number, (c, s, said) in enumerate(pairs)]  # fmt: skip
-    return "\ufeff" + table(
-        [
-            row | {f"{key}LastChangedAt": f"2026-11-29T08:00:{row['id']:02}Z" for key in ("color", "signal")}
-            for row in rows
-        ]
-    )
+    def changed(number):
+        return {f"{key}LastChangedAt": f"2026-11-29T08:00:{number:02}Z" for key in ("color", "signal")}
+
+    rows = [{"id": n, "playerID": "p", "gameID": "g", "color": c, "shape": s, "signal": said, **changed(n)}
+            for n, (c, s, said) in enumerate(pairs)]  # fmt: skip
+    return "\ufeff" + table(rows)
 
 
 def otree_chat(pairs):
-    own = {
-        "session_code": "s",
-        "id_in_session": 1,
-        "participant_code": "p",
-        "channel": "1-naming-1",
-        "nickname": "me",
-    }
-    return table(
-        [own | {"body": said, "timestamp": 0.5 + number} for number, (_, _, said) in enumerate(pairs)]
-    )
-
-
-def nellcom(pairs):
-    return "".join(
-        f"NAME_{names(pairs, 0, pair)} VERB_1 NAME_{names(pairs, 1, pair)}\t{pair[2]}\n" for pair in pairs
-    )
+    own = {"session_code": "s", "id_in_session": 1, "participant_code": "p", "channel": "1-naming-1"}
+    own |= {"nickname": "me"}
+    return table([own | {"body": said, "timestamp": 0.5 + n} for n, (_, _, said) in enumerate(pairs)])
 
 
 def names(pairs, column, pair):
-    """The number of a value, as programs have numbers of values."""
     return list(dict.fromkeys(each[column] for each in pairs)).index(pair[column])
 
 
 def symbols(pairs, pair):
-    """The words of a message as whole numbers, with EOS 0."""
     words = list(dict.fromkeys(word for each in pairs for word in each[2].split()))
     return [words.index(word) + 1 for word in pair[2].split()] + [0]
 
 
-def egg_channel(pairs):
-    lines = []
-    for pair in pairs:
-        number = names(pairs, 0, pair)
-        said = ",".join(map(str, symbols(pairs, pair)))
-        lines.append(f"input: {number} -> message: {said} -> output: {number}\n")
-    return "".join(lines)
+def lines(write):
+    """Exports of a line a pair: of the numbers of its color and shape, of its symbols, its words and its place."""
+
+    def export(pairs):
+        found = []
+        for place, pair in enumerate(pairs):
+            said = symbols(pairs, pair)
+            found.append(write(names(pairs, 0, pair), names(pairs, 1, pair), said, pair[2], place) + "\n")
+        return "".join(found)
+
+    return export
 
 
-def egg_label(pairs):
-    lines = []
-    for number, pair in enumerate(pairs):
-        meant = f"{names(pairs, 0, pair)} {names(pairs, 1, pair)}"
-        said = " ".join(map(str, symbols(pairs, pair)))
-        lines.append(f"{meant} -> {said} -> {meant} (label={number})\n")
-    return "".join(lines)
+def signs(numbers, between=","):
+    return between.join(map(str, numbers))
 
 
-def egg_objects(pairs):
-    lines = []
-    for pair in pairs:
-        meant = f"{names(pairs, 0, pair)},{names(pairs, 1, pair)}"
-        said = ",".join(map(str, symbols(pairs, pair)))
-        lines.append(f"{meant} -> {meant}:9,9 -> {said} -> 0 (label=0)\n")
-    return "".join(lines)
+nellcom = lines(lambda c, s, ids, said, _: f"NAME_{c} VERB_1 NAME_{s}\t{said}")
+egg_channel = lines(lambda c, s, ids, *_: f"input: {c} -> message: {signs(ids)} -> output: {c}")
+egg_label = lines(lambda c, s, ids, _, place: f"{c} {s} -> {signs(ids, ' ')} -> {c} {s} (label={place})")
+egg_objects = lines(lambda c, s, ids, *_: f"{c},{s} -> {c},{s}:9,9 -> {signs(ids)} -> 0 (label=0)")
+elcc = lines(lambda c, s, ids, *_: str(ids))
+wcs = lines(lambda c, s, ids, said, place: f"1\t{1 + place % 2}\t{c + 1}\t{said.split()[0]}")
 
 
 def cldf(pairs):
@@ -197,20 +154,12 @@ def cldf(pairs):
     return table(rows)
 
 
-def wcs(pairs):
-    chips = [names(pairs, 0, pair) + 1 for pair in pairs]
-    return "".join(f"1\t{1 + number % 2}\t{chip}\t{pair[2].split()[0]}\n"
-                   for number, (chip, pair) in enumerate(zip(chips, pairs, strict=True)))  # fmt: skip
-
-
 def chat(pairs):
-    return "".join(
-        json.dumps(
-            {"messages": [{"role": "user", "content": f"{c} {s}"}, {"role": "assistant", "content": said}]}
-        )
-        + "\n"
-        for c, s, said in pairs
-    )
+    lines = []
+    for c, s, said in pairs:
+        messages = [{"role": "user", "content": f"{c} {s}"}, {"role": "assistant", "content": said}]
+        lines.append(json.dumps({"messages": messages}) + "\n")
+    return "".join(lines)
 
 
 def clemcore(pairs):
@@ -232,9 +181,8 @@ def inspect(pairs):
     samples = [{"id": number, "epoch": 1, "input": f"{c} {s}", "metadata": {"color": c, "shape": s},
                 "output": {"model": "none", "completion": said}}
                for number, (c, s, said) in enumerate(pairs, 1)]  # fmt: skip
-    return json.dumps(
-        {"version": 2, "eval": {"eval_id": "e", "task": "naming"}, "samples": samples}, indent=2
-    )
+    log = {"version": 2, "eval": {"eval_id": "e", "task": "naming"}, "samples": samples}
+    return json.dumps(log, indent=2)
 
 
 def packed_inspect(pairs):
@@ -256,37 +204,17 @@ def csar(pairs):
     return "".join(f"{json.dumps([said.split(), [c, s]])}\n" for c, s, said in pairs)
 
 
-def elcc(pairs):
-    return "".join(f"{symbols(pairs, pair)}\n" for pair in pairs)
-
-
 FORMS = {
-    "otree": (otree, "a.csv"),
-    "jspsych": (jspsych, "a.csv"),
-    "psychopy": (psychopy, "a.csv"),
-    "qualtrics": (qualtrics, "a.csv"),
-    "gorilla": (gorilla, "a.csv"),
-    "labjs": (labjs, "a.csv"),
-    "empirica": (empirica, "playerRounds.csv"),
-    "empirica_chat": (empirica_chat, "rounds.csv"),
-    "mongoexport": (mongoexport, "a.json"),
-    "scan": (scan, "a.txt"),
-    "inspect": (inspect, "a.json"),
-    "packed inspect": (packed_inspect, "a.eval"),
-    "csar": (csar, "a.jsonl"),
-    "nellcom": (nellcom, "meaning_phrase.txt"),
-    "egg_label": (egg_label, "a.txt"),
-    "egg_objects": (egg_objects, "a.txt"),
-    "egg_channel": (egg_channel, "a.txt"),
-    "cldf": (cldf, "forms.csv"),
-    "wcs": (wcs, "term.txt"),
-    "lexicon": (lexicon, "a.jsonl"),
-    "elcc": (elcc, "corpus.jsonl"),
-    "chat": (chat, "a.jsonl"),
-    "clemcore": (clemcore, "interactions.json"),
-    "otree_chat": (otree_chat, "a.csv"),
-    "textarena": (textarena, "a.json"),
-}
+    "otree": (otree, "a.csv"), "jspsych": (jspsych, "a.csv"), "psychopy": (psychopy, "a.csv"),
+    "qualtrics": (qualtrics, "a.csv"), "gorilla": (gorilla, "a.csv"), "labjs": (labjs, "a.csv"),
+    "empirica": (empirica, "playerRounds.csv"), "empirica_chat": (empirica_chat, "rounds.csv"),
+    "mongoexport": (mongoexport, "a.json"), "scan": (scan, "a.txt"), "inspect": (inspect, "a.json"),
+    "packed inspect": (packed_inspect, "a.eval"), "csar": (csar, "a.jsonl"), "nellcom": (nellcom, "meaning_phrase.txt"),
+    "egg_label": (egg_label, "a.txt"), "egg_objects": (egg_objects, "a.txt"), "egg_channel": (egg_channel, "a.txt"),
+    "cldf": (cldf, "forms.csv"), "wcs": (wcs, "term.txt"), "lexicon": (lexicon, "a.jsonl"),
+    "elcc": (elcc, "corpus.jsonl"), "chat": (chat, "a.jsonl"), "clemcore": (clemcore, "interactions.json"),
+    "otree_chat": (otree_chat, "a.csv"), "textarena": (textarena, "a.json"),
+}  # fmt: skip
 
 
 def expected(form, pairs):
@@ -313,7 +241,6 @@ def expected(form, pairs):
 
 
 def meant_and_said(form, corpus):
-    """The rows of a corpus, as `expected` has them."""
     texts = [" ".join(map(str, row)) for row in said_in(corpus)]
     if form == "csar":
         concepts = [[corpus.concept_names[each] for each in row] for row in corpus.concepts]
@@ -324,14 +251,11 @@ def meant_and_said(form, corpus):
 
 
 def drawn(rng):
-    """Rows of a language of two words, each meaning at least once."""
-    colors, shapes = (rng.sample(names, rng.randint(2, 4)) for names in (["red", "blue", "grün", "pink"],
-                                                                         ["star", "box", "dot", "ring"]))  # fmt: skip
+    kinds = (["red", "blue", "grün", "pink"], ["star", "box", "dot", "ring"])
+    colors, shapes = (rng.sample(names, rng.randint(2, 4)) for names in kinds)
     words = rng.sample(WORDS, len(WORDS))
     pairs = [
-        (c, s, f"{words[place]} {words[-1 - other]}")
-        for place, c in enumerate(colors)
-        for other, s in enumerate(shapes)
+        (c, s, f"{words[a]} {words[-1 - b]}") for a, c in enumerate(colors) for b, s in enumerate(shapes)
     ]
     rows = [*pairs, *rng.choices(pairs, k=rng.randint(0, 5))]
     return rng.sample(rows, len(rows))
@@ -364,9 +288,8 @@ def check_damaged(folder, number):
             data = bytearray(file.read_bytes())
         for _ in range(rng.randint(1, 4)):
             start = rng.randrange(len(data))
-            cut = rng.choice(
-                [b"", b"\0", b'"', b",", b"\n", b"{", b"]", b"\xff", b"-1", data[: rng.randint(1, 40)]]
-            )
+            signs = [b"", b"\0", b'"', b",", b"\n", b"{", b"]", b"\xff", b"-1", data[: rng.randint(1, 40)]]
+            cut = rng.choice(signs)
             data[start : start + rng.randint(0, 30)] = cut
             data = data or bytearray(b" ")
         file.write_bytes(bytes(data))
@@ -385,21 +308,18 @@ NAMED = [
 ]
 TALK = ["ne po", "wa ki", "[cooperate]", "[defect]", "ne po wa", "wa ki ne"]
 MADE = {
-    "otree.csv": ("otree", NAMED),
-    "otree_wide.csv": ("otree", NAMED),
+    "otree.csv": ("otree", NAMED), "otree_wide.csv": ("otree", NAMED),
     "psychopy.csv": ("psychopy", [*NAMED, *NAMED[1:]]),
     "labjs.csv": ("labjs", NAMED),
     "empirica/playerRounds.csv": ("empirica", NAMED),
     "empirica/rounds.csv": (
-        "empirica_chat",
-        [(color, shape, text) for color, shape, said in NAMED[:3] for text in (said, "ok")],
+        "empirica_chat", [(color, shape, text) for color, shape, said in NAMED[:3] for text in (said, "ok")],
     ),
-    "inspect.json": ("inspect", NAMED),
-    "inspect.eval": ("inspect", NAMED),
+    "inspect.json": ("inspect", NAMED), "inspect.eval": ("inspect", NAMED),
     "cldf/forms.csv": ("cldf", [("red", "n e p o"), ("blue", "k a"), ("red", "m u")]),
     "clemcore.json": ("clemcore", [(text,) for c, s, said in NAMED for text in (said, f"{c} {s}")]),
     "textarena.json": ("textarena", [(text,) for text in TALK]),
-}
+}  # fmt: skip
 """The layout, and what was meant and said, of each file that a script of `benchmarks/exports` made by its program."""
 
 
@@ -422,7 +342,6 @@ def test_trials_of_labjs_are_asked_about_where_they_end_otherwise(tmp_path):
 
 
 def test_chats_under_other_names_are_asked_about(tmp_path):
-    """Empirica's `Chat` writes to an attribute of any name; its items are objects with a text and a sender."""
     text = (EXPORTS / "empirica" / "rounds.csv").read_text(encoding="utf-8").replace("messages", "chat")
     (tmp_path / "rounds.csv").write_text(text, encoding="utf-8")
     corpus, (question,) = answered(tmp_path / "rounds.csv")
@@ -431,26 +350,16 @@ def test_chats_under_other_names_are_asked_about(tmp_path):
     columns = {"chat": "message"}  # whose lists are asked about, and are rows then
     with pytest.raises(ReadingQuestion, match="column chat has lists of objects") as caught:
         read_corpus(tmp_path / "rounds.csv", columns=columns)
-    (words, _) = caught.value.readings[0]
-    again = read_corpus(tmp_path / "rounds.csv", columns=columns, **words)
+    again = read_corpus(tmp_path / "rounds.csv", columns=columns, **caught.value.readings[0][0])
     assert said_in(again) == said_in(corpus)
 
 
+@pytest.mark.parametrize("number", [3, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("form", FORMS)
-def test_exports_are_read_back(form, tmp_path):
-    check_drawn(form, tmp_path, 3)
+def test_exports_are_read_back(form, number, tmp_path):
+    check_drawn(form, tmp_path, number)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("form", FORMS)
-def test_many_exports_are_read_back(form, tmp_path):
-    check_drawn(form, tmp_path, 200)
-
-
-def test_damaged_exports_end_in_an_error_or_a_corpus(tmp_path):
-    check_damaged(tmp_path, 200)
-
-
-@pytest.mark.slow
-def test_many_damaged_exports_end_in_an_error_or_a_corpus(tmp_path):
-    check_damaged(tmp_path, 10_000)
+@pytest.mark.parametrize("number", [200, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_damaged_exports_end_in_an_error_or_a_corpus(number, tmp_path):
+    check_damaged(tmp_path, number)

@@ -1,11 +1,13 @@
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from languages import rows_of
 
 from ecsuite.corpus import Corpus
 from ecsuite.formats import json_tables, read_corpus, stored_text, strict_json, write_corpus
-from ecsuite.runtime.errors import CorpusError
+from ecsuite.runtime.errors import CorpusError, DamagedError
 from ecsuite.runtime.ragged import Ragged
 
 INTS = "expected a list of non-negative integers, got"
@@ -29,9 +31,6 @@ def fault_in(folder: Path, data: bytes, name: str = "corpus.jsonl") -> str:
 def small_blocks(monkeypatch):
     for module in (stored_text, json_tables):
         monkeypatch.setattr(module, "_BLOCK", 64)
-
-
-# Whole files
 
 
 def test_nothing_to_read(tmp_path):
@@ -58,9 +57,6 @@ def test_a_line_without_end_is_refused(tmp_path, monkeypatch, small_blocks):
     assert message == "corpus.jsonl:2: expected a line of at most 1000 bytes, got more"
 
 
-# The files beside
-
-
 @pytest.fixture
 def directory(tmp_path):
     corpus = Corpus(
@@ -77,8 +73,7 @@ def directory(tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"[0, 1]", f"{MEANINGS} [0, 1]"),
-        (b"{}", f"{MEANINGS} {{}}"),
+        (b"[0, 1]", f"{MEANINGS} [0, 1]"), (b"{}", f"{MEANINGS} {{}}"),
         (b'{"colour": 1}', f'{MEANINGS} {{"colour": 1}}'),
         (b'{"meaning": [1], "meaning": [2]}', f'{MEANINGS} the duplicate key "meaning"'),
         (b'{"meaning": 1}', f"{NUMBERS} 1"),
@@ -96,9 +91,128 @@ def directory(tmp_path):
         ),
         (b"", f"{MEANINGS} an empty line"),
     ],
-)
+)  # fmt: skip
 def test_a_faulty_line_among_meanings(tmp_path, line, message):
     (tmp_path / "corpus.jsonl").write_text("[1]\n[2]\n")
     first = b'{"meaning": [0, 1], "concepts": ["a"]}\n'
     (tmp_path / "meanings.jsonl").write_bytes(first + line + b"\n")
     assert fault_of(tmp_path) == f"meanings.jsonl:2: {message}"
+
+
+@pytest.mark.parametrize("name", ["corpus.jsonl", "meanings.jsonl"])
+def test_a_changed_file_is_named(directory, name):
+    (directory / name).write_text((directory / name).read_text().replace("1", "2"))
+    with pytest.raises(DamagedError, match=f"{name}: damaged or edited .* ecsuite verify "):
+        read_corpus(directory)
+
+
+FAULTS = {
+    "a.csv": {
+        "message,color\n1 2,red\n3\n": "a.csv: row 3: expected 2 cells, as in the header, got 1",
+        "color,shape\nred,star\n": "a.csv: no column of messages among color, shape",
+        "message,color\n": "a.csv: a header and no rows, expected one message per row",
+        "": "a.csv: empty file, expected a header with a column `message`",
+    },
+    "a.txt": {"": "a.txt: empty file, expected one message per line, such as 3 1 4"},
+    "a.jsonl": {
+        '{"message": [1], "meaning": [0, 1]}\n' + '{"message": [1], "meaning": [0]}\n' * 30: (
+            "a.jsonl: expected meanings of one length, got 1, 2"
+        ),
+        '{"message": [1], "meaning": [0]}\n' + '{"message": [1], "meaning": {"a": 1}}\n' * 30: (
+            'a.jsonl:2, column meaning: expected a value like the first, got {"a": 1}'
+        ),
+        '{"message": [1], "c": {"x": 1}, "c.x": 5}\n{"message": [2], "c": {"x": 2}, "c.x": 6}\n': (
+            "a.jsonl: two columns have the name c.x: one is in column c.x"
+        ),
+        '{"message": {"a": 1}}\n': (
+            'a.jsonl:1: expected a message as a list of integers or of strings, or as a text, got {"a": 1}'
+        ),
+        '{"message": [1]}\n[1]\n': (
+            'a.jsonl:2: expected an object such as {"message": [3, 1, 4], "meaning": {"color": "red"}}, got [1]'
+        ),
+        '{"message": [1], "meaning": {"a": 1}}\n{"message": [1], "meaning": "red"}\n': (
+            'a.jsonl:2, column meaning: expected a value like the first, got "red"'
+        ),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"), [(name, *item) for name, faults in FAULTS.items() for item in faults.items()]
+)
+def test_a_fault_is_one_line(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(CorpusError) as caught:
+        read_corpus(tmp_path / name)
+    assert str(caught.value).splitlines()[0] == f"{tmp_path}/{message}"
+
+
+@pytest.mark.parametrize("path", ["runs/x", "runs/x/corpus.jsonl"])
+def test_a_run_without_a_corpus_says_what_to_do(refused, tmp_path, path):
+    (tmp_path / "runs/x").mkdir(parents=True)
+    (tmp_path / "runs/x/config.yaml").write_text("name: x\n")
+    assert refused("score", path) == (
+        "runs/x: the run has no corpus yet: wait until its training ends, or continue it with "
+        "`ecsuite train-game runs/x/config.yaml --out runs/x --resume`\n"
+    )
+
+
+def not_utf8(kind):
+    import pyarrow
+
+    whole = pyarrow.array([b"ok", b"ab\xff"], pyarrow.binary())
+    texts = pyarrow.Array.from_buffers(pyarrow.string(), 2, whole.buffers())
+    return texts if kind == "text" else pyarrow.ListArray.from_arrays(pyarrow.array([0, 1, 2]), texts)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ("text", "a.parquet: row 2: expected a text, got a byte that is not UTF-8: 0xff"),
+        ("tokens", "a.parquet: row 2: expected a text, got a byte that is not UTF-8: 0xff"),
+        (b"\xff", "a.parquet: cannot be read as a table: 'utf-8' codec can't decode byte 0xff in…"),
+    ],
+    ids=["text", "tokens", "name of the column"],
+)
+def test_text_that_is_not_utf8(tmp_path, column, message):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    values = [1, 2] if isinstance(column, bytes) else not_utf8(column)
+    parquet.write_table(pyarrow.table({column: values}), tmp_path / "a.parquet")
+    with pytest.raises(CorpusError) as caught:
+        read_corpus(tmp_path / "a.parquet")
+    assert str(caught.value) == f"{tmp_path}/{message}"
+
+
+def test_saved_datasets(tmp_path):
+    datasets = pytest.importorskip("datasets")
+    datasets.disable_progress_bars()
+    dataset = datasets.Dataset.from_dict({"input_ids": [[1, 2, 0], [3, 0]]})
+    dataset.save_to_disk(tmp_path / "one")
+    corpus = read_corpus(tmp_path / "one")
+    assert rows_of(corpus.messages) == [[1, 2, 0], [3, 0]]
+    assert corpus.eos == 0
+    datasets.DatasetDict(train=dataset).save_to_disk(tmp_path / "single")
+    assert rows_of(read_corpus(tmp_path / "single").messages) == [[1, 2, 0], [3, 0]]
+    datasets.DatasetDict(train=dataset, test=dataset).save_to_disk(tmp_path / "two")
+    with pytest.raises(CorpusError) as caught:
+        read_corpus(tmp_path / "two")
+    folder = tmp_path / "two"
+    assert str(caught.value) == f"{folder}: choose a split: {folder / 'test'}, {folder / 'train'}"
+
+
+def test_without_pyarrow_the_remedy_is_named(tmp_path, monkeypatch):
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(CorpusError, match=r"pip install -e '\.\[data\]' in the clone of ecsuite$"):
+        read_corpus(tmp_path / "a.parquet")
+
+
+def test_columns_of_the_same_name(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    table = pyarrow.Table.from_arrays([pyarrow.array(["da bu"])] * 3, names=["text", "meaning", "meaning"])
+    parquet.write_table(table, tmp_path / "a.parquet")
+    message = r"a\.parquet: expected distinct names of columns, got several columns 'meaning'$"
+    with pytest.raises(CorpusError, match=message):
+        read_corpus(tmp_path / "a.parquet")

@@ -1,5 +1,3 @@
-"""Files of other programs: each is read right, or asked about, and the first command that is offered reads it right."""
-
 from collections import Counter
 from pathlib import Path
 
@@ -35,12 +33,10 @@ PERFECT = ["topsim", "posdis", "cbm"]
 
 
 RIGHT = {
-    "otree_6.0/naming.csv": "otree_6.0/right.csv",
-    "otree_6.0/all_apps_wide.csv": "otree_6.0/right.csv",
-    "psychopy_2026/wide.csv": "psychopy_2026/right.csv",
-    "jspsych_8.3/out.csv": "jspsych_8.3/right.csv",
+    "otree_6.0/naming.csv": "otree_6.0/right.csv", "otree_6.0/all_apps_wide.csv": "otree_6.0/right.csv",
+    "psychopy_2026/wide.csv": "psychopy_2026/right.csv", "jspsych_8.3/out.csv": "jspsych_8.3/right.csv",
     "jspsych_8.3/out.json": "jspsych_8.3/right.csv",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", RIGHT)

@@ -1,13 +1,17 @@
 import json
+import re
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ecsuite.formats import json_tables
+from ecsuite.formats import json_tables, read_corpus
 from ecsuite.formats.json_tables import ints, parse_plain
 from ecsuite.formats.strict_json import decode
+from ecsuite.runtime.errors import CorpusError, ReadingQuestion
 from ecsuite.runtime.ragged import Ragged
 
 symbol = st.one_of(st.integers(0, 12), st.integers(0, 2**31 - 1))
@@ -65,3 +69,41 @@ def test_the_fast_reader_takes_nothing_that_the_exact_one_refuses(data):
         rows = [read_exactly(line) for line in data.split(b"\n")]
         assert plain[1].tolist() == [len(row) for row in rows]
         assert plain[0].tolist() == [symbol for row in rows for symbol in row]
+
+
+WHOLE_FILE = re.compile(
+    r"corpus.jsonl: (empty file|cannot be read|can't be|a pickle|a zip|no column|expected|two columns)"
+    r"|corpus.jsonl: .+; expected messages: |metadata.json: |meanings.jsonl: (expected|SHA|empty|can't be)"
+)
+LINE = re.compile(r"(corpus|meanings).jsonl(:|: item )[1-9]\d*: expected .+, got .")
+
+
+@given(
+    st.just(b"[1]\n[2]\n") | noise,
+    st.none() | noise,
+    st.none() | noise | values.map(json.dumps).map(str.encode),
+)
+@settings(max_examples=50, deadline=None)
+def test_any_bytes_are_a_corpus_or_have_a_fault_that_is_named(corpus, meanings, metadata):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in {
+            "corpus.jsonl": corpus,
+            "meanings.jsonl": meanings,
+            "metadata.json": metadata,
+        }.items():
+            if content is not None:
+                Path(folder, name).write_bytes(content)
+        try:
+            corpus = read_corpus(folder)
+        except ReadingQuestion as question:
+            lines = str(question).split("\n")
+            assert 2 <= len(lines) <= 8 and question.readings and max(map(len, lines)) < 250, lines
+        except CorpusError as error:
+            lines = str(error).removeprefix(f"{folder}/").split("\n")
+            assert all(LINE.match(line) or WHOLE_FILE.match(line) for line in lines), lines
+            assert len(lines) <= error.num_errors and max(map(len, lines)) < 200
+        else:
+            offsets = corpus.messages.offsets
+            assert offsets[0] == 0 and offsets[-1] == len(corpus.messages.values)
+            assert (np.diff(offsets) >= 0).all()
+            assert corpus.messages.values.min(initial=0) >= 0 and corpus.messages.values.dtype == np.int32

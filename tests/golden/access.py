@@ -23,7 +23,6 @@ atexit.register(shutil.rmtree, os.path.dirname(os.environ["ECSUITE_DATA"]), True
 
 
 def package_file() -> Path:
-    """Where the package that answers lies."""
     import ecsuite
 
     return Path(ecsuite.__file__).resolve()
@@ -61,7 +60,6 @@ def run(*arguments: object, folder: Path) -> str:
 
 
 def as_json(*arguments: object, folder: Path) -> Any:
-    """What a command prints with `--json`, read."""
     return json.loads(run(*arguments, "--json", folder=folder))
 
 

@@ -1,6 +1,5 @@
 """What a golden case is, and how two trees of figures, as JSON has them, are compared."""
 
-import math
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +16,7 @@ class Bound:
     """In the number's own unit."""
 
     def holds(self, recorded: float, found: float) -> bool:
-        """Whether the number found is as near as it must be."""
-        return math.isclose(
-            found, recorded, abs_tol=max(self.absolute, self.relative * abs(recorded)), rel_tol=0
-        )
+        return abs(found - recorded) <= max(self.absolute, self.relative * abs(recorded)) or found == recorded
 
 
 EXACT = Bound()
@@ -38,24 +34,17 @@ class Case:
     """Packages of an extra, without which it can't be computed, with their lowest versions such as `name>=1.0`."""
 
 
-def differences(
-    recorded: Any,
-    found: Any,
-    bound: Bound = EXACT,
-    *,
-    ignored: Collection[str] = (),
-    may_add: bool = False,
-    place: str = "",
-) -> Iterator[str]:
-    """Where two trees differ, a line each.
+def differences(recorded: Any, found: Any, bound: Bound = EXACT, *, ignored: Collection[str] = (),
+                may_add: bool = False, place: str = "") -> Iterator[str]:  # fmt: skip
+    """Where the recorded figures and those of today differ, a line each that begins with the place.
 
     Args:
         recorded: The figures to hold against.
         found: The figures of today.
-        bound: For numbers that are not whole; whole ones too, since a count of steps may be one more.
+        bound: For all numbers; whole ones too, since a count of steps may be one more.
         ignored: Keys that are not looked at, wherever they stand.
         may_add: Whether a mapping may have keys that the recorded one lacks; those called `details` never may.
-        place: What leads to these two, for the lines.
+        place: What leads to these two.
     """
     if isinstance(recorded, dict) and isinstance(found, dict):
         is_open = may_add and not f".{place}".endswith(".details")

@@ -1,5 +1,3 @@
-"""The golden tests and the scripts beside them import the same files by the same names."""
-
 import sys
 from pathlib import Path
 

@@ -46,18 +46,15 @@ PAIRS = [
 
 
 def write_text(path: Path) -> Path:
-    """The sentences, one a line."""
     path.write_text("\n".join(SENTENCES) + "\n")
     return path
 
 
 def write_lines(path: Path, values: Iterable[Any]) -> None:
-    """A file of JSON values, one a line."""
     path.write_text("".join(json.dumps(value) + "\n" for value in values))
 
 
 def write_folder(folder: Path, messages: list[list[int]], meanings: list[Any], **metadata: Any) -> Path:
-    """A corpus with meanings, as the package keeps it on disk."""
     folder.mkdir()
     write_lines(folder / "corpus.jsonl", messages)
     write_lines(folder / "meanings.jsonl", meanings)
@@ -103,37 +100,27 @@ def grammar(folder: Path) -> Path:
 
 
 def text(folder: Path) -> Path:
-    """Sentences as strings."""
     write_lines(folder / "text.jsonl", SENTENCES)
     return folder / "text.jsonl"
 
 
 def cbm_pairs(folder: Path) -> Path:
-    """Messages and phrases as strings."""
     write_lines(folder / "pairs.jsonl", PAIRS)
     return folder / "pairs.jsonl"
 
 
 def constant(folder: Path) -> Path:
-    """Every meaning gets the same message."""
     meanings = [{"meaning": [a, b], "concepts": [f"c{a}", f"d{b}"]} for a, b in product(range(3), range(2))]
     return write_folder(folder / "corpus", [[1, 2, 0]] * 6, meanings)
 
 
 def empty(folder: Path) -> Path:
-    """Messages without content, and one of a single symbol."""
     write_lines(folder / "empty.jsonl", [[0], [0], [], [3, 0], [0]])
     return folder / "empty.jsonl"
 
 
 CORPORA: dict[str, Callable[[Path], Path]] = {
-    "irregular": irregular,
-    "game": game,
-    "features": features,
-    "grammar": grammar,
-    "text": text,
-    "cbm_pairs": cbm_pairs,
-    "constant": constant,
-    "empty": empty,
-}
+    "irregular": irregular, "game": game, "features": features, "grammar": grammar, "text": text,
+    "cbm_pairs": cbm_pairs, "constant": constant, "empty": empty,
+}  # fmt: skip
 """By name: each writes its files into a folder, and tells what to score."""

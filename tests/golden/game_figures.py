@@ -20,11 +20,13 @@ makes ten times as much of a difference in the last digit (3e-4 after seven upda
 NUM_LOSSES = 8
 BATCH = 4
 
-USUAL = (
+PLAYED = (
     "training.precision=fp32", f"training.num_examples={BATCH * NUM_LOSSES}", f"training.batch_size={BATCH}",
     "training.num_epochs=1", "training.evaluate_every=1", "training.checkpoint_every=100",
     f"evaluation.num_valid={BATCH}", "evaluation.corpus_size=8",
-    "sender.hidden_size=16", "sender.embedding_size=8", "receiver.hidden_size=24", "receiver.embedding_size=8",
+)  # fmt: skip
+USUAL = (
+    *PLAYED, "sender.hidden_size=16", "sender.embedding_size=8", "receiver.hidden_size=24", "receiver.embedding_size=8",
 )  # fmt: skip
 SEEN = ("sender.perception.size=8", "receiver.perception.size=12")
 SETS = (*SEEN, "task.num_targets=3", "task.num_distractors=4")
@@ -35,8 +37,7 @@ REDUCTIONS: dict[str, tuple[str, ...]] = {
     "compo_vs_generalization": ("sender.kind=gru", "receiver.kind=gru"),
     "digits": SEEN,
     "disc_large": ("channel.max_len=8",),
-    "disc_small": (),
-    "disc_tiny": (),
+    "disc_small": (), "disc_tiny": (),
     "fixed_language": ("sender.kind=gru", "world.num_values=5"),
     "guess_number": ("sender.kind=gru", "receiver.kind=gru"),
     "image_factors": ("sender.kind=gru", "receiver.kind=gru", "sender.perception.size=8"),
@@ -47,33 +48,29 @@ REDUCTIONS: dict[str, tuple[str, ...]] = {
     "objects_game": (),
     "recon_large": ("channel.max_len=8",),
     "self_supervised": ("sender.kind=gru", "receiver.kind=gru", *SEEN),
-    **dict.fromkeys(
-        ("shape_gs", "shape_gs_l4", "shape_qt", "shape_qt_l4"), (*SETS, "world.images_per_batch=16")
-    ),
+    **dict.fromkeys(("shape_gs", "shape_gs_l4", "shape_qt", "shape_qt_l4"), (*SETS, "world.images_per_batch=16")),
     **dict.fromkeys(("thing_gs", "thing_gs_l4", "thing_qt", "thing_qt_l4"), SETS),
     "summation": ("sender.kind=gru", "receiver.kind=gru", "world.max_count=4"),
     "yao": (*SEEN, "task.num_distractors=15", "channel.vocab_size=50", "world.features=features.npz"),
-}
+}  # fmt: skip
 """What makes each game small, beside `USUAL`; only settings that the game reads."""
 
 
+def log_of(folder: Path, game: str, settings: tuple[str, ...]) -> list[Any]:
+    given = [f"--set={setting}" for setting in settings]
+    run("train-game", game, *given, "--device", "cpu", "--out", "run", folder=folder)
+    return [json.loads(line) for line in (folder / "run" / "log.jsonl").read_text().splitlines()]
+
+
 def losses(folder: Path, game: str) -> dict[str, list[float]]:
-    """The losses of each update, and those of the examples held out."""
     settings = (*USUAL, *REDUCTIONS[game])
     if "world.features=features.npz" in settings:
         classes = ("--num-classes", "20", "--images-per-class", "16", "--num-features", "12")
         run("data", "features", "features.npz", *classes, folder=folder)
-    given = [part for setting in settings for part in ("--set", setting)]
-    run("train-game", game, *given, "--device", "cpu", "--out", "run", folder=folder)
-    entries = [json.loads(line) for line in (folder / "run" / "log.jsonl").read_text().splitlines()]
+    entries = log_of(folder, game, settings)
     return {part: [entry[part]["loss"] for entry in entries] for part in ("train", "valid")}
 
 
-PLAYED = (
-    "training.precision=fp32", f"training.num_examples={BATCH * NUM_LOSSES}", f"training.batch_size={BATCH}",
-    "training.num_epochs=1", "training.evaluate_every=1", "training.checkpoint_every=100",
-    f"evaluation.num_valid={BATCH}", "evaluation.corpus_size=8",
-)  # fmt: skip
 PLAYS: dict[str, tuple[str, ...]] = {
     "guided_grid": ("play.agents.hidden_size=8", "play.environment.size=3", "play.environment.num_steps=4"),
     "task_and_talk": ("play.agents.hidden_size=8",),
@@ -83,9 +80,7 @@ PLAYS: dict[str, tuple[str, ...]] = {
 
 def figures(folder: Path, game: str) -> list[Any]:
     """What the log has of each update: figures of training, and of the examples held out."""
-    given = [part for setting in (*PLAYED, *PLAYS[game]) for part in ("--set", setting)]
-    run("train-game", game, *given, "--device", "cpu", "--out", "run", folder=folder)
-    entries = [json.loads(line) for line in (folder / "run" / "log.jsonl").read_text().splitlines()]
+    entries = log_of(folder, game, (*PLAYED, *PLAYS[game]))
     return [{part: entry[part] for part in ("train", "valid")} for entry in entries]
 
 
@@ -96,7 +91,6 @@ def names(folder: Path) -> Any:
 
 CASES = {"names": Case(names)}
 CASES |= {
-    game: Case(partial(losses, game=game), NORMALISED if "shapeworld" in game else BOUND)
-    for game in REDUCTIONS
-}
+    game: Case(partial(losses, game=game), NORMALISED if "shapeworld" in game else BOUND) for game in REDUCTIONS
+}  # fmt: skip
 CASES |= {game: Case(partial(figures, game=game), BOUND) for game in PLAYS}

@@ -22,7 +22,6 @@ OPTIONS = ("regular,runs=5",)
 
 
 def corpus_digests(folder: Path, name: str, options: tuple[str, ...]) -> dict[str, str]:
-    """SHA-256 of the files of a grammar's corpus, by name of file."""
     run("grammar", name, *options, "--out", "corpus", folder=folder)
     names = ("corpus.jsonl", "meanings.jsonl")
     files = [folder / "corpus" / file for file in names if (folder / "corpus" / file).exists()]
@@ -30,7 +29,6 @@ def corpus_digests(folder: Path, name: str, options: tuple[str, ...]) -> dict[st
 
 
 def text_parentheses(folder: Path) -> dict[str, str]:
-    """The grammar that takes its frequencies from a text."""
     text = write_text(folder / "text.txt")
     return corpus_digests(folder, "text_parentheses", (*STREAM, "--text", str(text)))
 

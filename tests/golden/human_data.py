@@ -25,7 +25,6 @@ def sentences(language: str, start: int = 0) -> list[list[str]]:
 
 
 def write_tasks(folder: Path) -> Path:
-    """XTREME's panx, xnli and tatoeba in English and Basque."""
     for language, parts in PARTS.items():
         for number, part in enumerate(parts):
             said = sentences(language, number * NUM_SENTENCES)

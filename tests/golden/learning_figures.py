@@ -12,6 +12,7 @@ bound is the wider the longer a model learns, and the fewer examples a share is 
 On one machine all of them repeat exactly; `paired.py` looks at that.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,6 @@ def icy_steps(folder: Path, model: str, *options: str) -> dict[str, Any]:
 
 
 def xferbench(folder: Path) -> dict[str, float]:
-    """Nats a token in each target, after the corpus `irregular`."""
     options = ("--metrics", "xferbench,preset=nano", *HERE)
     found = as_json("score", irregular(folder), *options, folder=folder)
     return {"score": found["score"], **found["by_target"]}
@@ -60,15 +60,7 @@ def translation(folder: Path, setting: str) -> dict[str, Any]:
     pairs = ("--pairs", write_pairs(folder / "pairs.tsv"))
     options = (*pairs, "--preset", "nano", "--setting", setting, *DEVICE)
     found = as_json("translate", irregular(folder), *options, folder=folder)
-    keys = (
-        "cross_entropy",
-        "num_parameters",
-        "num_trainable",
-        "num_train",
-        "num_left_out",
-        "num_test",
-        "passes",
-    )
+    keys = "cross_entropy num_parameters num_trainable num_train num_left_out num_test passes".split()
     return {key: found[key] for key in keys}
 
 
@@ -78,16 +70,13 @@ def xtreme(folder: Path, tasks: str, *options: str) -> dict[str, Any]:
     found = as_json("xtreme", irregular(folder), *data, "--preset", "nano", *options, *HERE, folder=folder)
     places = [" ".join(str(cell[key]) for key in ("body", "task", "language")) for cell in found["cells"]]
     kept = [
-        {key: cell["metrics"][key] for key in ("accuracy", "f1") if key in cell["metrics"]}
-        for cell in found["cells"]
-    ]
+        {key: cell["metrics"][key] for key in ("accuracy", "f1") if key in cell["metrics"]} for cell in found["cells"]
+    ]  # fmt: skip
     return dict(zip(places, kept, strict=True))
 
 
-CASES = {
-    "icy sender fc1l": Case(lambda folder: icy_steps(folder, "fc1l"), STEPS),
-    "icy sender lstm": Case(lambda folder: icy_steps(folder, "lstm"), STEPS),
-    "icy sender husendz:dgsend": Case(lambda folder: icy_steps(folder, "husendz:dgsend"), STEPS),
+ICY = ("fc1l", "lstm", "husendz:dgsend")
+CASES = {f"icy sender {model}": Case(partial(icy_steps, model=model), STEPS) for model in ICY} | {
     "icy receiver hier:gru": Case(lambda folder: icy_steps(folder, "hier:gru", "--role", "receiver"), STEPS),
     "xferbench nano": Case(xferbench, NATS),
     "baseline no_pretrain mini": Case(lambda folder: baseline(folder, "no_pretrain", "mini"), LONG_NATS),

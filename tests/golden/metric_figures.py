@@ -30,7 +30,6 @@ def names(folder: Path) -> Any:
 
 
 def scores(folder: Path, corpus: str) -> dict[str, Any]:
-    """What each metric says of a corpus, by the name of the score."""
     metrics = [name for name in as_json("list", folder=folder)["metrics"] if name not in ASKED_FOR]
     path = CORPORA[corpus](folder)
     found = as_json("score", path, "--metrics", ",".join(metrics), folder=folder)["scores"]

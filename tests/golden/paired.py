@@ -43,47 +43,25 @@ sys.argv[0] = "ecsuite"
 main()
 """
 """Started in a program of its own with the package's folder, and what is typed after `ecsuite`."""
-SET_GAME = ("thing_qt", "--set", "training.num_examples=6400", "--set", "training.num_epochs=1")
-SET_GAME += ("--set", "training.evaluate_every=20", "--set", "evaluation.num_valid=256")
-SOCIETY = (
-    "--set",
-    "society.senders=3",
-    "--set",
-    "society.receivers=4",
-    "--set",
-    "society.sender_speeds=[0.5]",
+
+
+def settings(text: str) -> list[str]:
+    return [f"--set={each}" for each in text.split()]
+
+
+SET_GAME = settings(
+    "training.num_examples=6400 training.num_epochs=1 training.evaluate_every=20 evaluation.num_valid=256"
 )
-SOCIETY += (
-    "--set",
-    "channel=reinforce",
-    "--set",
-    "generations.every=40",
-    "--set",
-    "generations.transmit=true",
-)
-SOCIETY += ("--set", "generations.sender_steps=10", "--set", "generations.receiver_steps=5")
-SOCIETY += ("--set", "generations.size=64", "--set", "society.imitate_every=7")
+SOCIETY = settings("""society.senders=3 society.receivers=4 society.sender_speeds=[0.5] channel=reinforce
+    generations.every=40 generations.transmit=true generations.sender_steps=10 generations.receiver_steps=5
+    generations.size=64 society.imitate_every=7""")
 FP32 = ("--set", "training.precision=fp32", "--device", "cpu")
-ICY = (
-    "--model", "husendz:dgsend", "--model", "lstm", "--num-attributes", "2", "--num-values", "4", "--word-length", "2",
-    "--hidden-size", "32", "--seeds", "2", "--grammar", "perm", "--grammar", "hol", "--workers", "1",
-)  # fmt: skip
-CBM = (
-    "--row", "thing_qt", "--row", "shape_gs_l4", "--seeds", "1", "--set", "training.num_examples=1280",
-    "--set", "training.num_epochs=1", "--set", "evaluation.num_valid=256", "--set", "training.precision=fp32",
-    "--set", "evaluation.corpus_size=200", "--workers", "1", "--device", "cpu",
-)  # fmt: skip
+ICY = """--model husendz:dgsend --model lstm --num-attributes 2 --num-values 4 --word-length 2 --hidden-size 32
+    --seeds 2 --grammar perm --grammar hol --workers 1""".split()
 XFERBENCH = ("--workers", "1", "--device", "cpu")
-NOT_FIGURES = (
-    "seconds",
-    "examples_per_second",
-    "about",
-    "reason",
-    "signature",
-    "note",
-    "warning",
-    "reference",
-)
+CBM = [*"--row thing_qt --row shape_gs_l4 --seeds 1".split(), *XFERBENCH, *settings("""training.num_examples=1280
+    training.num_epochs=1 evaluation.num_valid=256 training.precision=fp32 evaluation.corpus_size=200""")]  # fmt: skip
+NOT_FIGURES = "seconds examples_per_second about reason signature note warning reference".split()
 """Keys whose values are times, or texts for people, or tell of versions."""
 
 
@@ -95,34 +73,28 @@ class Version:
         work.mkdir()
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        """A command in a program of its own."""
         return self.program("-c", CALL, str(self.package), *arguments)
 
     def program(self, *arguments: str) -> "subprocess.Popen[str]":
-        """Python, with what is typed after its name."""
         here = {"PYTHONPATH": str(self.package.parent), "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
         program = [sys.executable, *arguments]
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         return subprocess.Popen(program, cwd=self.work, env={**os.environ, **here}, **streams)
 
     def run(self, *arguments: str, code: int = 0) -> str:
-        """What a command prints; it must end with the exit code."""
         return self.end(self.start(*arguments), code)
 
     def end(self, program: "subprocess.Popen[str]", code: int = 0) -> str:
-        """What a program printed until its end, with that exit code."""
         out, error = program.communicate()
         if program.returncode != code:
             raise RuntimeError(f"{self.package}: exit {program.returncode}, expected {code}:\n{error or out}")
         return out
 
     def as_json(self, *arguments: str) -> Any:
-        """What a command prints with `--json`."""
         return json.loads(self.run(*arguments, "--json"))
 
 
 def disc_tiny(version: Version) -> dict[str, Any]:
-    """A game of four epochs, and all metrics of what is said."""
     version.run("train-game", "disc_tiny", "--epochs", "4", *FP32, "--out", "disc")
     metrics = [name for name in version.as_json("list")["metrics"] if name not in ASKED_FOR]
     scores = version.as_json("score", "disc/corpus.jsonl", "--metrics", ",".join(metrics))
@@ -130,8 +102,7 @@ def disc_tiny(version: Version) -> dict[str, Any]:
 
 
 def set_game(version: Version) -> dict[str, Any]:
-    """A game about sets of objects."""
-    version.run("train-game", *SET_GAME, *FP32, "--out", "sets")
+    version.run("train-game", "thing_qt", *SET_GAME, *FP32, "--out", "sets")
     return run_folder(version.work / "sets")
 
 
@@ -153,13 +124,7 @@ def resumed(version: Version) -> dict[str, Any]:
     return run_folder(version.work / "resumed")
 
 
-def icy(version: Version) -> dict[str, Any]:
-    """Two rows of the benchmark of grammars."""
-    return {"rows": version.as_json("icy", *ICY)["rows"]}
-
-
 def grammar(version: Version) -> dict[str, Any]:
-    """The corpus that XferBench then learns."""
     size = ("--num-attributes", "4", "--num-values", "5")
     version.run("grammar", "rot+shufdet", *size, "--out", "grammar")
     return run_folder(version.work / "grammar")
@@ -171,14 +136,7 @@ def xferbench(version: Version, preset: str = "nano") -> dict[str, Any]:
     return {key: found[key] for key in ("scores", "score", "by_target")}
 
 
-def cbm(version: Version) -> dict[str, Any]:
-    """Two rows of a table of the CBM paper, trained for seconds."""
-    found = version.as_json("cbm", "paper/cbm_table1", *CBM)
-    return {"rows": found["rows"]}
-
-
 def xtreme(version: Version) -> dict[str, Any]:
-    """A model that learns a corpus, tuned and tested on two tasks."""
     corpus, data = irregular(version.work), write_tasks(version.work / "data")
     tasks = ("--tasks", "panx,xnli", "--languages", "eu", "--preset", "nano")
     return {"cells": version.as_json("xtreme", str(corpus), "--data", str(data), *tasks, *XFERBENCH)["cells"]}
@@ -192,17 +150,12 @@ def verdicts(version: Version) -> dict[str, Any]:
 
 
 CHECKS: dict[str, Callable[[Version], dict[str, Any]]] = {
-    "training of disc_tiny": disc_tiny,
-    "a set game": set_game,
-    "a society": society,
-    "stopped and resumed": resumed,
-    "ICY rows": icy,
-    "a grammar": grammar,
-    "XferBench nano": xferbench,
-    "CBM rows": cbm,
-    "XTREME cells": xtreme,
-    "verdicts on claims": verdicts,
-}
+    "training of disc_tiny": disc_tiny, "a set game": set_game, "a society": society, "stopped and resumed": resumed,
+    "ICY rows": lambda version: {"rows": version.as_json("icy", *ICY)["rows"]},
+    "a grammar": grammar, "XferBench nano": xferbench,
+    "CBM rows": lambda version: {"rows": version.as_json("cbm", "paper/cbm_table1", *CBM)["rows"]},
+    "XTREME cells": xtreme, "verdicts on claims": verdicts,
+}  # fmt: skip
 
 
 def run_folder(folder: Path) -> dict[str, Any]:
@@ -261,7 +214,6 @@ def export(commit: str | None, folder: Path) -> Path:
 
 
 def describe(commit: str | None) -> str:
-    """How a version is told of."""
     if commit is None:
         return f"the files of {ROOT} as they are"
     line = ["git", "log", "-1", "--format=%h %s", commit]
@@ -303,7 +255,6 @@ def main() -> None:
 
 
 def leaves(tree: Any) -> Iterator[Any]:
-    """The values of a tree that are compared."""
     if isinstance(tree, dict):
         for key, value in tree.items():
             if key not in NOT_FIGURES:

@@ -20,28 +20,23 @@ from comparison import Case, differences
 
 FOLDER = Path(__file__).parent
 PARTS: dict[str, dict[str, Case]] = {
-    "metrics": metric_figures.CASES,
-    "games": game_figures.CASES,
-    "grammars": grammar_figures.CASES,
+    "metrics": metric_figures.CASES, "games": game_figures.CASES, "grammars": grammar_figures.CASES,
     "learning": learning_figures.CASES,
-}
+}  # fmt: skip
 """The cases of each file of figures."""
 
 
 def read(part: str) -> dict[str, Any]:
-    """What is recorded of a part, by case."""
     path = FOLDER / f"{part}.json"
     return json.loads(path.read_text()) if path.exists() else {}
 
 
 def compute(part: str, case: str) -> Any:
-    """The figures of today, as JSON has them."""
     with tempfile.TemporaryDirectory() as folder:
         return json.loads(json.dumps(PARTS[part][case].compute(Path(folder)), allow_nan=False))
 
 
 def changed(part: str, case: str, recorded: Any, found: Any) -> list[str]:
-    """Where figures left their bound, a line each."""
     return list(differences(recorded, found, PARTS[part][case].bound))
 
 
@@ -49,11 +44,10 @@ def unversioned(recorded: Any, found: Any) -> list[str]:
     """Names of metrics' scores that changed, and not only got further figures, while their version did not."""
     bound = metric_figures.BOUND
     return [
-        name
-        for name in recorded.keys() & found.keys()
-        if recorded[name]["version"] == found[name]["version"]
-        and any(": is new: " not in line for line in differences(recorded[name], found[name], bound))
-    ]
+        name for name in recorded.keys() & found.keys() if recorded[name]["version"] == found[name][
+            "version"
+        ] and any(": is new: " not in line for line in differences(recorded[name], found[name], bound))
+    ]  # fmt: skip
 
 
 def record(part: str) -> None:
@@ -77,7 +71,6 @@ def record(part: str) -> None:
 
 
 def main() -> None:
-    """Record the parts that are named."""
     parts = sys.argv[1:] or list(PARTS)
     for part in parts:
         if part not in PARTS:

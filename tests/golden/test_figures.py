@@ -1,20 +1,17 @@
-"""The figures of today are those recorded, within the bounds that `*_figures.py` state."""
-
 import pytest
 from record import PARTS, changed, compute, read
 
 SLOW = {
     "metrics": {"game", "features", "grammar", "cbm_pairs"},
     "games": {
-        "autoencoder", "digits", "disc_large", "image_factors",
-        "mu_cub", "mu_shapeworld", "mu_shapeworld_ref", "mu_shapeworld_setref", "recon_large",
-        "self_supervised", "shape_gs", "shape_gs_l4", "shape_qt", "shape_qt_l4", "thing_gs_l4",
-        "thing_qt", "thing_qt_l4", "yao",
+        "autoencoder", "digits", "disc_large", "image_factors", "mu_cub", "mu_shapeworld", "mu_shapeworld_ref",
+        "mu_shapeworld_setref", "recon_large", "self_supervised", "shape_gs", "shape_gs_l4", "shape_qt",
+        "shape_qt_l4", "thing_gs_l4", "thing_qt", "thing_qt_l4", "yao",
     },
     "learning": {
-        "icy sender lstm", "icy sender husendz:dgsend", "icy receiver hier:gru", "xferbench nano",
-        "baseline human", "baseline no_pretrain mini", "baseline paren_synth", "translation full", "translation frozen",
-        "xtreme adapt", "xtreme direct",
+        "icy sender lstm", "icy sender husendz:dgsend", "icy receiver hier:gru", "xferbench nano", "baseline human",
+        "baseline no_pretrain mini", "baseline paren_synth", "translation full", "translation frozen", "xtreme adapt",
+        "xtreme direct",
     },
 }  # fmt: skip
 """Compared by `pytest -m slow`; of each part some cases are always compared."""
@@ -30,7 +27,6 @@ def parameter(part, case):
 @pytest.mark.usefixtures("all_draws")
 @pytest.mark.parametrize(("part", "case"), [parameter(*each) for each in ALL])
 def test_figures(part, case):
-    """If a change is meant: raise the metric's version, if it is one; `python tests/golden/record.py PART`."""
     for package in PARTS[part][case].needs:
         name, _, least = package.partition(">=")
         pytest.importorskip(name, minversion=least or None)

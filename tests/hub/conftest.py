@@ -1,5 +1,3 @@
-"""A hub on loopback with a login, and a run that was pushed to it."""
-
 import shutil
 
 import pytest
@@ -8,7 +6,6 @@ from hub_server import LICENCE, SMALL, TOKEN, HubServer, use_hub
 
 @pytest.fixture
 def hub(monkeypatch, tmp_path_factory):
-    """The hub, with a login that may write."""
     monkeypatch.setattr("time.sleep", lambda _: None)  # between tries of the library
     with HubServer() as server, use_hub(monkeypatch, server, tmp_path_factory.mktemp("home"), TOKEN):
         yield server
@@ -16,7 +13,6 @@ def hub(monkeypatch, tmp_path_factory):
 
 @pytest.fixture
 def run(tmp_path):
-    """A run folder with scores, as `run`."""
     shutil.copytree(SMALL / "finished", tmp_path / "run")
     return tmp_path / "run"
 

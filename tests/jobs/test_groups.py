@@ -1,8 +1,7 @@
-"""The folder from which workers take groups of jobs: each is taken once, by whoever asks first, and none is lost."""
-
 import errno
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from dataclasses import asdict, replace
 
 import filelock
 import pytest
-from counting_jobs import LOG, misbehave, square
+from counting_jobs import LOG, cube, misbehave, square
 
 from ecsuite.files.locks import Lock, process_name
 from ecsuite.jobs import launchers, worker
@@ -28,7 +27,6 @@ from ecsuite.runtime.errors import ConfigError
 
 @pytest.fixture(autouse=True)
 def log(tmp_path, monkeypatch):
-    """What was computed, a line each."""
     monkeypatch.setenv(LOG, str(tmp_path / "log.txt"))
     return lambda: (tmp_path / "log.txt").read_text().splitlines() if (tmp_path / "log.txt").exists() else []
 
@@ -40,7 +38,6 @@ def store(tmp_path):
 
 @pytest.fixture
 def folder(store):
-    """The groups, as a command has them."""
     folder = GroupFolder(store)
     yield folder
     folder.close()
@@ -62,12 +59,10 @@ class Workers:
         options = WorkerOptions(seconds_idle=60.0, **options)
         self.is_over = False
         self.threads = [
-            threading.Thread(target=work, args=(store, replace(options, name=f"worker {each}"), self.ask))
-            for each in range(number)
-        ]
-
-    def ask(self):
-        return self.is_over
+            threading.Thread(
+                target=work, args=(store, replace(options, name=f"worker {each}"), lambda: self.is_over),
+            ) for each in range(number)
+        ]  # fmt: skip
 
     def __enter__(self):
         for thread in self.threads:
@@ -91,8 +86,43 @@ def test_workers_of_users_compute_what_a_command_wants(tmp_path, log):
     assert [file.name for file in (tmp_path / "kept" / "groups").iterdir()] == ["lock"]
 
 
+def test_two_workers_never_compute_one_group_twice(folder, store, log):
+    for number in range(40):
+        put(folder, Job(square, number=number), number=number)
+    with Workers(store.folder, 4):
+        while any(folder.events(name, 0) is None or folder.is_held(name) for name in folder._names()):
+            time.sleep(0.01)
+    assert sorted(log()) == sorted(f"square {number}" for number in range(40))
+
+
+def test_five_hundred_groups_of_ten_need_few_open_files(tmp_path, monkeypatch, log):
+    monkeypatch.setattr(
+        cube, "grouping", lambda jobs, *_: [jobs[at : at + 10] for at in range(0, len(jobs), 10)]
+    )
+    monkeypatch.setattr(launchers, "SECONDS_TO_CANCEL", 0.0)
+    jobs, asked = [Job(cube, number=number) for number in range(20, 5020)], iter([None, "interrupt"])
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
+    try:
+        launcher = place_of("workers").launcher
+        with pytest.raises(KeyboardInterrupt):
+            Runner(folder=tmp_path, launcher=launcher, should_stop=lambda: next(asked)).run(jobs)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert len(list((tmp_path / "groups").glob("*.json"))) == 500
+    work(tmp_path, WorkerOptions(seconds_for_more=0.0))  # a worker takes what the command has left
+    assert [len(line.split()) for line in log()] == [11] and len(list((tmp_path / "results").iterdir())) == 10
+
+
+def test_a_short_job_waits_less_than_50_ms(store, monkeypatch):
+    waits, seconds = [], iter(range(10_000))
+    monkeypatch.setattr(worker.time, "sleep", waits.append)
+    monkeypatch.setattr(worker.time, "monotonic", lambda: next(seconds) / 10)
+    assert one_worker(store, seconds_idle=60.0, most_wait=worker.MOST_WAIT_HERE) == "idle"
+    assert len(waits) > 100 and max(waits) < 0.05
+
+
 def test_who_takes_a_group_at_the_same_moment_does_not_get_it(folder):
-    """Also where locks have no effect."""
     name = put(folder, Job(square, number=1))
     first, second = (TakenGroup(folder, name, Lock(folder.file(name, ".lock"))) for _ in range(2))
     assert first.begin("one", again=False) and not second.begin("two", again=False)
@@ -100,7 +130,6 @@ def test_who_takes_a_group_at_the_same_moment_does_not_get_it(folder):
 
 
 def test_a_group_whose_worker_has_ended_is_taken_again(tmp_path, monkeypatch, log):
-    """Its lock ends with it, and the command puts the group anew."""
     monkeypatch.setattr(launchers, "SECONDS_BETWEEN_CHECKS", 0.02)
     notes, lost, job = [], [], Job(square, number=3)
 
@@ -124,7 +153,6 @@ def test_a_group_whose_worker_has_ended_is_taken_again(tmp_path, monkeypatch, lo
 
 @pytest.mark.slow
 def test_a_group_whose_worker_was_killed_is_taken_again(tmp_path, log):
-    """As users start them, beside a job that kills its process."""
     job = Job(misbehave, how="die", mark=Location(path=tmp_path / "mark"))
     words = [sys.executable, "-m", "ecsuite", "work", str(tmp_path / "kept"), "--idle", "0.5", "--quiet"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), MODULES: "counting_jobs"}
@@ -174,7 +202,6 @@ def test_a_group_that_is_taken_back_stops(folder, store, monkeypatch):
 
 
 def test_what_killed_commands_left_is_removed_unless_its_pool_has_workers(store, log):
-    """A command that was killed gives its lock back; nobody else can take what only its own workers would."""
     first = GroupFolder(store)
     mine, anyones = (
         put(first, Job(square, number=number), number=number, pool=pool)
@@ -197,21 +224,16 @@ def test_what_killed_commands_left_is_removed_unless_its_pool_has_workers(store,
     assert [file.name for file in second.folder.iterdir()] == ["lock"]
 
 
-def edited(job, **changes):
-    return {**asdict(job), **changes}
-
-
 def test_a_group_is_data_that_is_not_believed(folder, store, tmp_path, log):
-    """Nothing that a file names is imported or written to but job functions of ecsuite and of the command."""
     (tmp_path / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
     job = store.send(Job(square, number=1))
-    foreign = {**job.key, "function": "evil:square"}
+    foreign, edited = {**job.key, "function": "evil:square"}, asdict(job)
     contents = [
         b"{", b"[]", b'{"jobs": [3]}',
-        edited(job, name="../../out"), edited(job, digest="../../out"), edited(job, key={**job.key, "version": 2}),
-        edited(job, key=foreign, function="evil:square", digest=hash_of(foreign)[:24],
-               name=f"square-{hash_of(foreign)[:24]}"),
-        edited(job, key={**job.key, "function": "os:system"}, function="os:system"),
+        edited | {"name": "../../out"}, edited | {"digest": "../../out"}, edited | {"key": {**job.key, "version": 2}},
+        edited | {"key": foreign, "function": "evil:square", "digest": hash_of(foreign)[:24],
+                  "name": f"square-{hash_of(foreign)[:24]}"},
+        edited | {"key": {**job.key, "function": "os:system"}, "function": "os:system"},
     ]  # fmt: skip
     for number, content in enumerate(contents):
         name = put(folder, Job(square, number=1), number=number)
@@ -224,8 +246,6 @@ def test_a_group_is_data_that_is_not_believed(folder, store, tmp_path, log):
 
 
 def test_a_file_system_without_locks_is_told_of_at_the_start(tmp_path, monkeypatch, log):
-    """A command of one machine goes on; where other machines compute, it is refused."""
-
     def refuse(*_):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 

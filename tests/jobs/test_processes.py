@@ -1,5 +1,3 @@
-"""Processes that share a store, or are killed: nothing is lost, and nothing is computed twice but what was running."""
-
 import json
 import os
 import random
@@ -18,7 +16,6 @@ from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job
 
 KILLS = 40
-"""Kills of each study in the slow test; five studies make 200."""
 
 SLOW = (pytest.mark.slow, pytest.mark.timeout(3600))
 
@@ -37,7 +34,6 @@ def in_process(work):
 
 
 def small_jobs(runner, *_):
-    """Jobs that read each other's results."""
     parts = [Job(square, number=number) for number in range(30)]
     found = runner.run([Job(total, parts=parts), *(Job(cube, number=number) for number in range(9))])
     return [result.value for result in found.values()]
@@ -87,13 +83,9 @@ def icy(runner, folder, _):
     from ecsuite.eval.icy.study import StudyConfig, resolve
 
     config = StudyConfig(
-        models=("fc1l", "lstm"),
-        grammars=("perm", "rot"),
-        seeds=(1, 2),
-        num_attributes=3,
-        num_values=4,
+        models=("fc1l", "lstm"), grammars=("perm", "rot"), seeds=(1, 2), num_attributes=3, num_values=4,
         hidden_size=16,
-    )
+    )  # fmt: skip
     return Icy().measure(resolve(config), runner).to_json()
 
 
@@ -104,14 +96,11 @@ def xtreme(runner, _, ask):
 
 
 STUDIES = (translation, concept_games, xferbench, icy, xtreme)
-"""Functions that run a small study and return its result as JSON values."""
 
 
 def without_times(value):
     if isinstance(value, dict):
-        return {
-            name: without_times(each) for name, each in value.items() if name not in ("seconds", "folder")
-        }
+        return {key: without_times(each) for key, each in value.items() if key not in ("seconds", "folder")}
     return [without_times(each) for each in value] if isinstance(value, list | tuple) else value
 
 
@@ -147,11 +136,25 @@ def test_a_killed_study_goes_on_to_the_same_result(tmp_path, ask, monkeypatch, s
         assert not list(folder.glob("kept/groups/*.*")) and not list(folder.glob("kept/scratch/*"))
 
 
+@pytest.mark.parametrize("num_starts", [3, pytest.param(1000, marks=SLOW)])
+def test_of_two_processes_one_computes_and_both_have_the_result(tmp_path, monkeypatch, num_starts):
+    monkeypatch.setenv(LOG, str(tmp_path / "log.txt"))
+    for start in range(num_starts):
+
+        def work(start=start):
+            job = Job(square, number=start)
+            assert Runner(folder=tmp_path / f"kept {start}").run([job])[job].value["square"] == start**2
+
+        processes = [in_process(work) for _ in range(2)]
+        assert [os.waitpid(process, 0)[1] for process in processes] == [0, 0]
+    expected = sorted(f"square {start}" for start in range(num_starts))
+    assert sorted((tmp_path / "log.txt").read_text().splitlines()) == expected
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("num_starts", [2])
 def test_two_sweeps_on_one_folder_share_the_runs(tmp_path, num_starts):
-    """Both commands end with all runs; each job was computed by one of them, with the bytes of one command alone."""
     (tmp_path / "study.yaml").write_text(
         "base: disc_tiny\nvary: {channel.vocab_size: [5, 20]}\nseeds: 2\nscore: [topsim]\n"
         "set: {training.num_epochs: 2}\n"

@@ -1,16 +1,12 @@
-"""Jobs in Ray, on a cluster of two nodes of this machine: the same bytes, also when a node or the command is killed."""
-
-import json
 import os
 import signal
-import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from counting_jobs import LOG, misbehave, square
+from slurm_daemons import corpora, program, scores, with_patience
 
 from ecsuite.jobs import ray as ray_workers
 from ecsuite.jobs.engines import place_of
@@ -21,11 +17,10 @@ from ecsuite.runtime.errors import ConfigError
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install -e '.[ray]'")
 psutil = pytest.importorskip("psutil", reason="psutil is not installed: pip install psutil")
 pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.timeout(900),
+    pytest.mark.slow, pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
-]
+]  # fmt: skip
 
 STUDY = """
 base: disc_tiny
@@ -39,7 +34,6 @@ TESTS = str(Path(__file__).parents[1])
 
 @pytest.fixture
 def cluster(monkeypatch, tmp_path_factory):
-    """Two nodes with a CPU each."""
     from ray.cluster_utils import Cluster
 
     # What the processes of nodes see; they are started by Ray, not by this process.
@@ -58,43 +52,20 @@ def on(cluster):
     return f"ray,address={cluster.address}"
 
 
-def corpora(folder):
-    return {file.parent.name: file.read_bytes() for file in Path(folder).glob("runs/*/corpus.jsonl")}
-
-
-def scores(folder):
-    return [run["scores"] for run in json.loads(Path(folder, "sweep.json").read_bytes())["runs"]]
-
-
 @pytest.fixture
 def sweep(tmp_path):
-    """Starts a sweep as another process, as users do."""
     (tmp_path / "study.yaml").write_text(STUDY)
 
-    def sweep(on, out):
-        command = [sys.executable, "-m", "ecsuite.cli", "sweep", "study.yaml", "--on", on, "--out", out]
-        return subprocess.Popen(
-            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-
-    return sweep
+    return lambda on, out: program("sweep", "study.yaml", "--on", on, "--out", out, folder=tmp_path)
 
 
 def when_results(folder, number):
-    """Wait until there are so many results."""
-    end = time.monotonic() + 300
-    while len(list(folder.glob("jobs/results/*.json"))) < number:
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    assert with_patience(lambda: len(list(folder.glob("jobs/results/*.json"))) >= number, 300)
 
 
 def when_computing(node):
-    """Wait until a node computes a job."""
     (raylet,) = node.all_processes["raylet"]
-    end = time.monotonic() + 120
-    while not any("ray::_work" in title for title in titles(raylet.process.pid)):
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    assert with_patience(lambda: any("ray::_work" in title for title in titles(raylet.process.pid)), 120)
 
 
 def titles(pid):
@@ -142,7 +113,6 @@ def test_ctrl_c_writes_checkpoints(on, sweep, tmp_path):
 
 
 def test_nodes_that_do_not_see_the_folder_are_told_of_before_anything(on, tmp_path, monkeypatch):
-    """The folder has another name for this process than for the nodes."""
     look = ray_workers._sees
     monkeypatch.setattr(ray_workers, "_sees", lambda file: look(f"{file}.elsewhere"))
     place = place_of(on)
@@ -163,15 +133,15 @@ def test_a_killed_and_a_hanging_job_are_tried_once_more(on, tmp_path):
     assert sorted(note.partition(":")[2] for note in told)[-1].endswith("tried once more")
 
 
-def test_without_a_cluster_a_line_says_what_to_type(tmp_path, ecsuite, monkeypatch):
+def test_without_a_cluster_a_line_says_what_to_type(tmp_path, refused, monkeypatch):
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     (tmp_path / "study.yaml").write_text(STUDY)
     for options, said in (
         ("", "no cluster of Ray runs here; name one"),
         (",address=127.0.0.1:9", "no cluster of Ray answers"),
     ):
-        code, _, err = ecsuite("sweep", "study.yaml", "--on", f"ray{options}", "--out", "there")
-        assert code == 2 and said in err and not Path("there").exists()
+        assert said in refused("sweep", "study.yaml", "--on", f"ray{options}", "--out", "there")
+        assert not Path("there").exists()
 
 
 def test_without_ray_the_extra_is_named(tmp_path, monkeypatch):

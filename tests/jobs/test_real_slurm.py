@@ -1,6 +1,3 @@
-"""Jobs in a real Slurm of this machine: the same bytes, whatever is killed; skipped where none can be started."""
-
-import json
 import os
 import re
 import signal
@@ -12,24 +9,18 @@ from pathlib import Path
 
 import pytest
 import slurm_daemons
+from slurm_daemons import corpora, scores
 
 pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.timeout(900),
+    pytest.mark.slow, pytest.mark.timeout(900),
     pytest.mark.skipif(bool(slurm_daemons.why_not()), reason=slurm_daemons.why_not() or "there is one"),
-]
-STUDY = """
-base: disc_tiny
-vary: {channel.vocab_size: [5, 10, 20], channel.max_len: [2, 3]}
-seeds: 2
-set: {training.num_epochs: 2, training.checkpoint_every: 8}
-score: [topsim]
+]  # fmt: skip
+SCORED = "base: disc_tiny\nscore: [topsim]\n"
+STUDY = f"""{SCORED}seeds: 2
+vary: {{channel.vocab_size: [5, 10, 20], channel.max_len: [2, 3]}}
+set: {{training.num_epochs: 2, training.checkpoint_every: 8}}
 """
-LONG = """
-base: disc_tiny
-set: {training.num_epochs: 80, training.checkpoint_every: 8}
-score: [topsim]
-"""
+LONG = f"{SCORED}set: {{training.num_epochs: 80, training.checkpoint_every: 8}}\n"
 WAITING = """
 import os
 import time
@@ -48,11 +39,8 @@ class Waiting(MessageNoise):
         return message
 """
 """Messages arrive as they were, late where the environment says so: a run takes its time, however fast the machine."""
-SLOW = """
-base: disc_tiny
-set: {channel.noise: "waiting.py:Waiting", training.num_examples: 1024, training.num_epochs: 6,
-  training.checkpoint_every: 4}
-score: [topsim]
+SLOW = f"""{SCORED}set: {{channel.noise: "waiting.py:Waiting", training.num_examples: 1024, training.num_epochs: 6,
+  training.checkpoint_every: 4}}
 """
 
 SMALL = (
@@ -63,7 +51,6 @@ SMALL = (
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster(tmp_path_factory):
-    """A Slurm of two nodes."""
     pytest.importorskip("submitit", reason="submitit is not installed: pip install -e '.[slurm]'")
     with slurm_daemons.Slurm(tmp_path_factory.mktemp("slurm")) as cluster:
         yield cluster
@@ -71,23 +58,14 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture
 def start(tmp_path):
-    """Starts a command as another process, as users do."""
     (tmp_path / "study.yaml").write_text(STUDY)
     (tmp_path / "long.yaml").write_text(LONG)
 
-    def start(*arguments):
-        return subprocess.Popen(
-            [sys.executable, "-m", "ecsuite.cli", *arguments],
-            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-
-    return start
+    return lambda *arguments: slurm_daemons.program(*arguments, folder=tmp_path)
 
 
 @pytest.fixture
 def run(start):
-    """Runs a command, which must end with code 0; what it prints."""
-
     def run(*arguments):
         process = start(*arguments)
         out, err = process.communicate()
@@ -97,16 +75,7 @@ def run(start):
     return run
 
 
-def corpora(folder):
-    return {file.parent.name: file.read_bytes() for file in Path(folder).glob("runs/*/corpus.jsonl")}
-
-
-def scores(folder):
-    return [run["scores"] for run in json.loads(Path(folder, "sweep.json").read_bytes())["runs"]]
-
-
 def until(found, seconds=300):
-    """Wait until something is found, and return it."""
     end = time.monotonic() + seconds
     while not (it := found()):
         assert time.monotonic() < end
@@ -124,21 +93,9 @@ def running():
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory):
-    """The sweep, computed without Slurm."""
     folder = tmp_path_factory.mktemp("here")
     (folder / "study.yaml").write_text(STUDY)
-    command = [
-        sys.executable,
-        "-m",
-        "ecsuite.cli",
-        "sweep",
-        "study.yaml",
-        "--on",
-        "here",
-        "--out",
-        "here",
-        "--quiet",
-    ]
+    command = [sys.executable, *"-m ecsuite.cli sweep study.yaml --on here --out here --quiet".split()]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     return folder / "here"
 
@@ -151,7 +108,6 @@ def test_a_sweep_has_the_same_bytes(run, here, tmp_path):
 
 
 def test_a_killed_node_loses_nothing(cluster, start, here, tmp_path):
-    """Its daemon and what it started are killed; Slurm queues its tasks again, and the node comes back later."""
     process = start("sweep", "study.yaml", "--on", "slurm,time=10", "--out", "there")
     until(lambda: len(list(tmp_path.glob("there/jobs/results/*.json"))) >= 3)
     _, node = until(running)[:2]
@@ -184,10 +140,9 @@ def variables(number):
 def tasks_of(*nodes, name=""):
     """The processes of tasks on nodes, with a text in their command line."""
     return [
-        number
-        for number, command, environment in processes()
-        if environment.get("SLURMD_NODENAME") in nodes and name in " ".join(command)
-    ]
+        number for number, command,
+        environment in processes() if environment.get("SLURMD_NODENAME") in nodes and name in " ".join(command)
+    ]  # fmt: skip
 
 
 def test_a_preempted_run_goes_on_from_its_checkpoint(start, run, tmp_path):
@@ -264,7 +219,7 @@ def test_other_commands(run, name, tmp_path, write_data):
     commands = {
         "baseline": ["score", "reference", "paren_synth,preset=nano"],
         "icy": ["icy", "--model", "fc1l", "--grammar", "perm", "--seeds", "1"],
-        "cbm": ["cbm", "small.yaml", *(word for setting in SMALL for word in ("--set", setting))],
+        "cbm": ["cbm", "small.yaml", *(f"--set={setting}" for setting in SMALL)],
         "translate": ["translate", "corpus.jsonl", "--pairs", "pairs.tsv", "--preset", "nano"],
         "xtreme": ["xtreme", "corpus.jsonl", "--tasks", "udpos", "--data", "data", "--preset", "nano"],
     }

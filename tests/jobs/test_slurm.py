@@ -1,5 +1,4 @@
-"""Jobs in Slurm: tasks that end, die, are left behind and taken up again; Slurm is imitated, see `test_real_slurm`."""
-
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -26,13 +25,7 @@ class Cluster:
         return self
 
     def batch(self):
-        return self
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
+        return nullcontext(self)
 
     def submit(self, function, *arguments):
         if self.refuses:
@@ -81,7 +74,6 @@ def left(folder):
 
 
 def take_all(folder, worker):
-    """A worker that takes all groups and then is lost without a word."""
     taken = GroupFolder(Store(folder))
     pools = {file.name.partition(".")[0] for file in (folder / "groups").glob("*.json")}
     while (group := taken.take(pools, worker)) is not None:
@@ -115,7 +107,6 @@ def test_a_group_whose_task_was_lost_is_tried_once_more(cluster, tmp_path):
 @pytest.mark.parametrize("is_taken", [True, False], ids=["taken", "free"])
 @pytest.mark.parametrize(("said", "times"), [("", 1), (None, 5)], ids=["late", "silent"])
 def test_a_task_that_slurm_does_not_name_for_a_while_is_not_lost(cluster, tmp_path, is_taken, said, times):
-    """The queue is late, or does not answer while Slurm starts again; the task computes all the same."""
     told, asked, answer = [], [], cluster.answer
 
     def late(*command):
@@ -138,7 +129,6 @@ def test_a_task_that_slurm_does_not_name_for_a_while_is_not_lost(cluster, tmp_pa
 
 
 def test_a_hanging_task_is_cancelled(cluster, tmp_path):
-    """It is in the queue of Slurm, and runs, but says nothing."""
     told, job = [], Job(square, number=4)
     commands = []
 
@@ -150,9 +140,8 @@ def test_a_hanging_task_is_cancelled(cluster, tmp_path):
     runner = Runner(
         folder=tmp_path,
         launcher=launcher(lambda: take_all(tmp_path, "7_0")),
-        note=told.append,
-        seconds_silent=0.3,
-    )
+        note=told.append, seconds_silent=0.3,
+    )  # fmt: skip
     assert runner.run([job])[job].failure.startswith("it hung: no progress")
     assert ("scancel", "7_0") in commands and len(told) == 2
 
@@ -192,12 +181,9 @@ def test_a_second_ctrl_c_cancels_what_has_not_begun(cluster, tmp_path, monkeypat
     monkeypatch.setattr(launchers.time, "sleep", sleep)
     told, asked = [], iter([None, "interrupt"])
     with pytest.raises(KeyboardInterrupt):
-        Runner(
-            folder=tmp_path,
-            launcher=launcher(),
-            note=told.append,
-            should_stop=lambda: next(asked),
-        ).run([Job(square, number=1), Job(square, number=2)])
+        Runner(folder=tmp_path, launcher=launcher(), note=told.append, should_stop=lambda: next(asked)).run(
+            [Job(square, number=1), Job(square, number=2)]
+        )
     assert told[-1] == "2 groups cancelled" and len(cluster.cancelled) == 2 and not left(tmp_path)
 
 

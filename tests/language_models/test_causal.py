@@ -1,5 +1,3 @@
-"""A causal model made on the spot: whatever its weights say, its answers are those that are allowed."""
-
 import numpy as np
 import pytest
 import torch
@@ -38,7 +36,6 @@ def test_every_draw_is_allowed_and_the_same_again(name, folder):
 
 
 def test_the_most_likely_answer_is_the_one_of_the_logits(folder):
-    """With choices of one token each it is that with the highest logit."""
     backend = CausalModel(CausalModel.Options(model=str(folder), temperature=0.0))
     ids = backend.tokenizer("name it:", return_tensors="pt", add_special_tokens=False)["input_ids"]
     logits = backend.model(ids).logits[0, -1].detach().numpy()
@@ -59,17 +56,11 @@ def test_draws_follow_the_probabilities(folder):
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_answers_in_a_batch_are_those_of_one_after_the_other(temperature, folder):
-    """Prompts and answers of many lengths: padding changes nothing."""
     backend = CausalModel(CausalModel.Options(model=str(folder), temperature=temperature))
-    requests = [
-        Request(
-            system="",
-            user="name the object:\n" * (1 + number % 5) + "kami"[: number % 4],
-            allowed=each,
-            draw=number,
-        )
-        for number, each in enumerate([*ALLOWED.values(), Allowed(max_len=2)] * 8)
-    ]
+    requests = []
+    for number, allowed in enumerate([*ALLOWED.values(), Allowed(max_len=2)] * 8):
+        user = "name the object:\n" * (1 + number % 5) + "kami"[: number % 4]
+        requests.append(Request(system="", user=user, allowed=allowed, draw=number))
     assert backend.replies(requests) == [backend.reply(each) for each in requests]
 
 
@@ -86,14 +77,9 @@ def test_what_can_not_be_written_or_read_is_refused_in_a_line(folder, tmp_path):
 
 @pytest.mark.parametrize("temperature", [2.0, 0.0])
 def test_probabilities_of_choices_are_those_of_all_ways_to_say_them(temperature, folder):
-    """As read from a pass of the model for each beginning of an answer, without its cache, in a batch of two."""
-    backend, allowed = (
-        CausalModel(CausalModel.Options(model=str(folder), temperature=temperature)),
-        Allowed(choices=("ab", "abc", "xyz", "b")),
-    )
-    requests = [
-        Request(system="", user=text, allowed=allowed, draw=3) for text in ("name it:", "what now? name it:")
-    ]
+    backend = CausalModel(CausalModel.Options(model=str(folder), temperature=temperature))
+    allowed, texts = Allowed(choices=("ab", "abc", "xyz", "b")), ("name it:", "what now? name it:")
+    requests = [Request(system="", user=text, allowed=allowed, draw=3) for text in texts]
     ends = {backend.tokenizer.eos_token_id, backend.tokenizer("\n")["input_ids"][0]}
 
     def weighed(ids, said, share, found):
@@ -115,9 +101,4 @@ def test_probabilities_of_choices_are_those_of_all_ways_to_say_them(temperature,
     for request, reply in zip(requests, backend.replies(requests), strict=True):
         ids = backend.tokenizer(request.user, add_special_tokens=False)["input_ids"]
         assert reply.choice_probabilities == pytest.approx(weighed(ids, "", 1.0, {}), rel=1e-4)
-    assert (
-        backend.reply(
-            Request(system="", user="name it:", allowed=Allowed(symbols=("a",)), draw=0)
-        ).choice_probabilities
-        is None
-    )
+    assert asked(backend, Allowed(symbols=("a",))).choice_probabilities is None

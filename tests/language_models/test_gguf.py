@@ -1,5 +1,3 @@
-"""A model in one GGUF file: what is wrong with one is a line; the published one plays."""
-
 import json
 
 import pytest
@@ -14,24 +12,18 @@ from ecsuite.language_models.backend import MODEL, Allowed, Request
 from ecsuite.language_models.gguf import GgufModel
 from ecsuite.runtime.errors import ConfigError
 
-needs_model = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not FILE.is_file(), reason=f"no {FILE.name}: ecsuite data smollm2, or ECSUITE_MODELS"),
-    pytest.mark.timeout(900),
-]
+HAS_MODEL = pytest.mark.skipif(
+    not FILE.is_file(), reason=f"no {FILE.name}: ecsuite data smollm2, or ECSUITE_MODELS"
+)
 
 
 def with_marks(function):
-    for mark in needs_model:
-        function = mark(function)
-    return function
+    return pytest.mark.slow(pytest.mark.timeout(900)(HAS_MODEL(function)))
 
 
 def test_a_missing_or_damaged_file_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setenv("ECSUITE_DATA", str(tmp_path))
-    with pytest.raises(
-        ConfigError, match=r"^file: [^\n]*no such file; download it with ecsuite data smollm2[^\n]*$"
-    ):
+    with pytest.raises(ConfigError, match=r"^file: [^\n]*no such file; download it with ecsuite data"):
         GgufModel(GgufModel.Options())
     with pytest.raises(ConfigError, match=r"^file: mine.gguf: No such file or directory$"):
         GgufModel(GgufModel.Options(file="mine.gguf"))
@@ -62,9 +54,8 @@ def test_the_published_model_has_probabilities_of_all_choices(backend):
     ask = {"system": "", "user": "Which animal barks? cat, dog or xal?", "allowed": allowed}
     replies = [backend.reply(Request(**ask, draw=draw)) for draw in range(200)]
     shares = replies[0].choice_probabilities
-    assert sum(shares.values()) == pytest.approx(1, abs=1e-4) and all(
-        r.choice_probabilities == shares for r in replies
-    )
+    assert sum(shares.values()) == pytest.approx(1, abs=1e-4)
+    assert all(r.choice_probabilities == shares for r in replies)
     said = [reply.text for reply in replies]
     for name, share in shares.items():  # three standard errors
         assert abs(said.count(name) / 200 - share) <= 3 * (share * (1 - share) / 200) ** 0.5 + 0.005

@@ -1,5 +1,3 @@
-"""A real server, llama.cpp, with a small published model: what the imitation of `model_server` can't show."""
-
 import json
 import threading
 import time
@@ -70,7 +68,6 @@ def test_tokens_are_those_that_the_server_counts_and_the_model_has_no_folder(ser
 
 
 def test_an_answer_that_was_cut_is_none(server):
-    """`finish_reason` is `length`, whether the text is free or the JSON ends within it."""
     free = asked(server, Allowed(max_len=6), user="Tell a long story.", structured=False, answer_tokens=4)
     assert (free.text, free.answer_tokens) == ("", 4)
     assert NAMES.read(asked(server, NAMES, answer_tokens=4).text) is None
@@ -86,7 +83,6 @@ def test_two_slots_at_once_play_a_game_that_replays_to_the_byte(server, tmp_path
 
 
 def test_a_server_that_is_killed_and_started_again_loses_no_answer(tmp_path):
-    """Requests are sent again until it listens; what was answered before is not asked again."""
     with LlamaServer() as server:
         answers, ended = tmp_path / "run" / "answers.jsonl", threading.Event()
 

@@ -1,5 +1,3 @@
-"""Prompts and answers: templates say where they fail and reach nothing, and answers are read as they are meant."""
-
 import pytest
 
 from ecsuite.language_models.backend import Allowed
@@ -14,22 +12,16 @@ KNOWN = {name: "" for name in VARIABLES} | {
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "{% block user %}\n{{ objekt }}{% endblock %}",
-            r"2: unknown variable 'objekt'; did you mean 'object'\?",
-        ),
+        ("{% block user %}\n{{ objekt }}{% endblock %}", r"2: unknown variable 'objekt'; did you mean 'object'\?"),
         ("{% block user %}\n\n{{ memory[0].said }}{% endblock %}", "3: list object has no element 0"),
         ("{% block user %}{{ object", "1: unexpected end of template"),
         ("no block", r"1: expected a block: {% block user %}"),
-        (
-            "{% block user %}{{ object.__class__.__mro__ }}{% endblock %}",
-            "1: access to attribute '__class__'",
-        ),
+        ("{% block user %}{{ object.__class__.__mro__ }}{% endblock %}", "1: access to attribute '__class__'"),
         ("{% block user %}{% include 'x' %}{% endblock %}", "1: "),
         ("{% block user %}{{ range(999999999) }}{% endblock %}", "1: "),
     ],
     ids=["variable", "element", "syntax", "no block", "attribute", "include", "range"],
-)
+)  # fmt: skip
 def test_a_template_that_fails_names_its_line(text, message, tmp_path):
     file = tmp_path / "mine.jinja"
     file.write_text(text)

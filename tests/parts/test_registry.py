@@ -1,17 +1,11 @@
-"""Parts: sections and their short forms, layers, checked options, and that every registered class is one."""
-
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import pytest
 
 from ecsuite.parts.config import Count, Share
-from ecsuite.parts.registry import (
-    Part,
-    Registry,
-    read_part,
-)
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.parts.registry import Part, Registry, read_part
+from ecsuite.runtime.errors import ConfigError, look_up, unknown_name
 
 
 class Glass:
@@ -30,11 +24,8 @@ class Mirror:
 
 SURFACES = Registry(
     word="surface",
-    parts={
-        "glass": (f"{__name__}:Glass", "lets light pass"),
-        "mirror": (f"{__name__}:Mirror", "sends it back"),
-    },
-)
+    parts={"glass": (f"{__name__}:Glass", "lets light pass"), "mirror": (f"{__name__}:Mirror", "sends it back")},
+)  # fmt: skip
 
 
 CLEAR = Part("glass", Glass.Options())
@@ -63,14 +54,8 @@ class Lantern:
 
 
 LIGHTS = Registry(
-    word="light",
-    parts={"lamp": (f"{__name__}:Lamp", "stands"), "lantern": (f"{__name__}:Lantern", "is carried")},
-)
-
-
-def read(*layers, registry=LIGHTS):
-    """The part of these layers, the lowest first."""
-    return read_part(registry, [("", layer) for layer in layers], registry.word)
+    word="light", parts={"lamp": (f"{__name__}:Lamp", "stands"), "lantern": (f"{__name__}:Lantern", "is carried")},
+)  # fmt: skip
 
 
 def test_a_message_begins_with_the_source_of_the_layer():
@@ -103,5 +88,10 @@ MISTAKES = [
 @pytest.mark.parametrize(("given", "message"), MISTAKES)
 def test_mistakes_name_the_place_and_the_choices(given, message):
     with pytest.raises(ConfigError) as error:
-        read(given)
+        read_part(LIGHTS, [("", given)], "light")
     assert str(error.value).startswith(message)
+
+
+def test_unknown_names_far_from_any_get_no_suggestion():
+    assert str(unknown_name("colour", "xyz", ["red", "blue"])) == "unknown colour 'xyz'; choices: red, blue"
+    assert look_up("colour", "red", {"red": 1}) == 1

@@ -1,9 +1,7 @@
-"""Chains and pairs in a real browser: five generations, twenty pairs with lost connections, a partner who leaves."""
-
 import hashlib
 
 import pytest
-from browser_participant import CHROMIUM, Player, Server, accessible, rows
+from browser_participant import CHROMIUM, Player, accessible, rows
 
 import ecsuite as ec
 from ecsuite.people.chains import read_chains
@@ -14,10 +12,9 @@ from ecsuite.people.kinds import make_kind
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.timeout(1200),
+    pytest.mark.slow, pytest.mark.timeout(1200),
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium in /usr/bin"),
-]
+]  # fmt: skip
 CHAIN = "grammars: [hol]\ndatasets: [synth]\nchains: 1\ngenerations: 5\nseen: 4\npasses: 1\nsimulated: true\n"
 CHAIN_QUIZ = (
     "its colour and its shape",
@@ -26,38 +23,6 @@ CHAIN_QUIZ = (
 )
 PAIRS = "datasets: [synth]\nsimulated: true\nchoices: 3\n"
 PAIR_QUIZ = ("their colour and their shape", "the one who types", "when the right object is chosen")
-
-
-@pytest.fixture
-def serve(tmp_path):
-    """Serves a study of the given settings."""
-    started = []
-
-    def make(text):
-        (tmp_path / "study.yaml").write_text(text)
-        started.append(Server(tmp_path, "serve", "study.yaml"))
-        return started[-1]
-
-    yield make
-    for server in started:
-        server.kill()
-
-
-@pytest.fixture
-def visit(chromium):
-    """Opens a page as a visitor of their own, who agrees."""
-    contexts = []
-
-    def make(server, width=1000):
-        contexts.append(chromium.new_context(viewport={"width": width, "height": 740}))
-        player = Player(contexts[-1].new_page())
-        player.page.goto(server.url)
-        player.page.get_by_role("button", name="I agree: begin").click()
-        return player
-
-    yield make
-    for context in contexts:
-        context.close()
 
 
 def finish(player):
@@ -83,13 +48,7 @@ def learn(player, *, reads=True, loses_connection=False):
         code = seen.get(name) or (first or ["xx"])[0] + (last or ["yy"])[0]
         is_test = player.page.locator("label[for=typed]").inner_text().startswith("Test:")
         if is_test and loses_connection and len(typed) == 3:
-            player.page.context.set_offline(True)
-            player.page.locator("#typed").evaluate("element => element.setAttribute('data-old', '')")
-            player.page.keyboard.type(code)
-            player.page.keyboard.press("Enter")
-            player.page.get_by_text("Nothing is lost: trying again").wait_for()
-            player.page.context.set_offline(False)
-            player.page.locator("#typed[data-old]").wait_for(state="detached")
+            player.answer(code, trouble="offline")
         else:
             player.answer(code)
         if is_test:
@@ -98,12 +57,11 @@ def learn(player, *, reads=True, loses_connection=False):
 
 
 def test_a_chain_of_five_generations(serve, visit, tmp_path):
-    """With somebody who waits, somebody who does not read and does not count, and a lost connection."""
-    server, typed = serve(CHAIN), []
-    player = visit(server)
+    server, typed = serve(study=CHAIN), []
+    player = visit(server.url)
     player.page.get_by_role("button", name="Go on").wait_for()
     for number in range(6):
-        following = visit(server, width=320)
+        following = visit(server.url, 320)
         following.page.get_by_text("Please wait").wait_for()
         if number == 0:
             accessible(following.page)
@@ -121,11 +79,7 @@ def test_a_chain_of_five_generations(serve, visit, tmp_path):
     (chain,) = read_chains(study, database, 0.0)
     assert {number: row["id"] for number, row in chain.counted.items()} == {1: 1, 2: 2, 3: 4, 4: 5, 5: 6}
     export(make_kind(study, database), tmp_path / "data", has_workers=False)
-    names = [
-        f"{colour} {shape}"
-        for colour in ("red", "green", "blue")
-        for shape in ("circle", "triangle", "square")
-    ]
+    names = [f"{c} {s}" for c in ("red", "green", "blue") for s in ("circle", "triangle", "square")]
     for generation, codes in enumerate(typed, 1):
         corpus = ec.read_corpus(tmp_path / "data" / "corpora" / f"synth_hol_1_g{generation:02}")
         letters = ["".join(chr(ord("a") + symbol - 1) for symbol in message) for message in corpus.messages]
@@ -136,7 +90,6 @@ def test_a_chain_of_five_generations(serve, visit, tmp_path):
 
 
 def kind(player):
-    """What a page of a pair asks for now."""
     for name, place in {"speak": "#typed", "choose": "ol.choices", "questions": "textarea"}.items():
         if player.page.locator(place).count():
             return name
@@ -144,32 +97,14 @@ def kind(player):
 
 
 def participant(server, player):
-    """The number of a player among the participants, by the cookie."""
     (cookie,) = player.page.context.cookies()
     token = hashlib.sha256(cookie["value"].encode()).hexdigest()
     return rows(server, f"SELECT id FROM participants WHERE token_hash = '{token}'")[0][0]
 
 
-def say(player, word, trouble):
-    """Type a word, with a lost connection or a reload."""
-    player.page.locator("#typed").focus()
-    player.page.context.set_offline(trouble == "offline")
-    player.page.locator("#typed").evaluate("element => element.setAttribute('data-old', '')")
-    player.page.keyboard.type(word)
-    player.page.keyboard.press("Enter")
-    if trouble == "offline":
-        player.page.get_by_text("Nothing is lost: trying again").wait_for()
-        player.page.context.set_offline(False)
-    player.page.locator("#typed[data-old]").wait_for(state="detached")
-    if trouble == "reload":
-        player.page.reload()
-    player.page.locator("h1").wait_for(state="attached")
-
-
 def test_twenty_pairs_with_lost_connections(serve, visit):
-    """Forty pages at once; some lose their connection, some are loaded again, and the server is killed on the way."""
-    server = serve(PAIRS + "pairs: 20\nrounds: 4\npartner_seconds: 600\nturn_seconds: 900\n")
-    players = [visit(server) for _ in range(40)]
+    server = serve(study=PAIRS + "pairs: 20\nrounds: 4\npartner_seconds: 600\nturn_seconds: 900\n")
+    players = [visit(server.url) for _ in range(40)]
     for player in players:
         player.arrive(*PAIR_QUIZ)
     said, chosen, turns = {}, {}, 0
@@ -181,10 +116,10 @@ def test_twenty_pairs_with_lost_connections(serve, visit):
             now = kind(player)
             if now == "speak":
                 step, trouble = player.example - 1, ("offline", "reload", "", "")[number % 4]
-                said[number, step] = f"word{number}x{step}".translate(
-                    str.maketrans("0123456789", "abcdefghij")
-                )
-                say(player, said[number, step], trouble)
+                letters = str.maketrans("0123456789", "abcdefghij")
+                said[number, step] = f"word{number}x{step}".translate(letters)
+                player.page.locator("#typed").focus()
+                player.answer(said[number, step], trouble)
             elif now == "choose":
                 step = player.example - 1
                 chosen[number, step] = 1 + (number + step) % 3
@@ -208,19 +143,16 @@ def test_twenty_pairs_with_lost_connections(serve, visit):
     assert rows(server, of_pairs) == [
         (pair, step, kind) for pair in range(1, 21) for step in range(4) for kind in ("listening", "speaking")
     ]
-    points = (
-        "SELECT pair, score, (SELECT SUM(is_right) FROM answers WHERE participant = id) FROM participants"
-    )
+    total = "SELECT SUM(is_right) FROM answers WHERE participant = id"
     scores = {}
-    for pair, score, right in rows(server, points):
+    for pair, score, right in rows(server, f"SELECT pair, score, ({total}) FROM participants"):
         assert score == right and scores.setdefault(pair, score) == score
     assert rows(server, "PRAGMA integrity_check") == [("ok",)]
 
 
 def test_a_partner_who_leaves_is_one_screen(serve, visit):
-    """Every page of a pair is accessible, also as narrow as a small phone."""
-    server = serve(PAIRS + "pairs: 2\nrounds: 4\npartner_seconds: 6\nleft_code: LEFT17\n")
-    players = [visit(server, width=320) for _ in range(2)]
+    server = serve(study=PAIRS + "pairs: 2\nrounds: 4\npartner_seconds: 6\nleft_code: LEFT17\n")
+    players = [visit(server.url, 320) for _ in range(2)]
     for player in players:
         player.arrive(*PAIR_QUIZ)
         if player is players[0]:
@@ -231,7 +163,8 @@ def test_a_partner_who_leaves_is_one_screen(serve, visit):
     speaker, listener = sorted(players, key=lambda player: kind(player) != "speak")
     for player in (listener, speaker):
         accessible(player.page)
-    say(speaker, "kiba", "")
+    speaker.page.locator("#typed").focus()
+    speaker.answer("kiba")
     listener.page.locator("ol.choices").wait_for()
     assert "kiba" in listener.page.locator("p.said").inner_text()
     accessible(listener.page)

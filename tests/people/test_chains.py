@@ -1,7 +1,3 @@
-"""Chains of participants: who learns from whom, whose place is given again, and what is measured of the languages."""
-
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
@@ -15,7 +11,6 @@ from ecsuite.people.study import Study
 from ecsuite.runtime.errors import ConfigError
 
 CHAIN = {"grammars": ("hol",), "datasets": ("synth",), "chains": 1, "generations": 3, "simulated": True}
-MINUTE, ROOT = 60.0, Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -29,7 +24,6 @@ def places(sessions):
 
 
 def test_who_remembers_all_hands_the_language_on_unchanged(chains):
-    """Known answer: no error in any generation, and the topsim of the first language in all."""
     study = chains(seen=9, generations=5)
     for number in range(5):
         play(study, f"token{number}", Memorizer())
@@ -53,11 +47,10 @@ def test_a_visitor_waits_on_a_page_and_is_told_when_it_was_too_long(chains):
         state = client.post(f"/api/{action}", json={}, headers=headers).json()["state"]
         stages.append((state["stage"], state.get("seconds"), state.get("return_url")))
     assert stages == [
-        ("waiting", 0, None),
-        ("waiting", 100, None),
+        ("waiting", 0, None), ("waiting", 100, None),
         ("waited", None, "https://x.example/?cc=WAIT"),
         ("waiting", 0, None),
-    ]
+    ]  # fmt: skip
 
 
 def test_nothing_is_told_of_answers_to_the_test(chains):

@@ -1,5 +1,3 @@
-"""Clients that are slow on purpose: they are sent away, and all others are served meanwhile."""
-
 import http.client
 import signal
 import socket
@@ -29,7 +27,6 @@ async def answer(request):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, None), (signal.SIGTERM, 75)])
 def test_a_server_that_is_ended_closes_what_it_serves(number, code, monkeypatch):
-    """So that answers of models that were asked are kept, and nobody is asked twice."""
     ended = SimpleNamespace(run=lambda sockets: signal.raise_signal(number))
     monkeypatch.setattr(connections, "make_server", lambda app, most: ended)
     closed = []
@@ -40,7 +37,6 @@ def test_a_server_that_is_ended_closes_what_it_serves(number, code, monkeypatch)
 
 @pytest.fixture
 def port():
-    """A server of at most eight connections."""
     listening = bound("127.0.0.1", 0)
     app = WithHeaders(Starlette(routes=[Route("/", answer, methods=["GET", "POST"])]))
     server = connections.make_server(app, MOST)
@@ -90,6 +86,5 @@ def test_others_are_served_while_slow_clients_wait(port, sent, monkeypatch):
 def test_what_is_no_http_has_the_headers(port):
     with send(port, b"no HTTP\r\n\r\n") as client, client.makefile("rb") as file:
         text = file.read().decode()
-    assert text.startswith("HTTP/1.1 400 ") and all(
-        f"{name}: {value}\r\n" in text for name, value in HEADERS.items()
-    )
+    assert text.startswith("HTTP/1.1 400 ")
+    assert all(f"{name}: {value}\r\n" in text for name, value in HEADERS.items())

@@ -1,7 +1,5 @@
-"""The pages in a real browser: whole games, what goes wrong on the way, and who can use them."""
-
 import pytest
-from browser_participant import CHROMIUM, Player, Server, accessible, rows
+from browser_participant import CHROMIUM, Player, accessible, rows
 
 import ecsuite as ec
 from ecsuite.people.codes import CodesGame
@@ -9,10 +7,9 @@ from ecsuite.people.codes import CodesGame
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.timeout(600),
+    pytest.mark.slow, pytest.mark.timeout(600),
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium in /usr/bin"),
-]
+]  # fmt: skip
 STUDY = """
 grammars: [concat]
 datasets: [synth]
@@ -24,53 +21,37 @@ return_url: https://app.prolific.com/submissions/complete?cc=CODE17
 
 
 @pytest.fixture
-def study(tmp_path):
-    (tmp_path / "study.yaml").write_text(STUDY)
-    server = Server(tmp_path, "serve", "study.yaml")
-    yield server
-    server.kill()
+def study(serve):
+    return serve(study=STUDY)
 
 
 @pytest.fixture
-def player(chromium):
-    context = chromium.new_context()
-    yield Player(context.new_page())
-    context.close()
+def player(study, visit):
+    player = visit()
+    player.begin(f"{study.url}?PROLIFIC_PID=abc123")
+    return player
 
 
-LANGUAGES = [
-    *((grammar, "synth") for grammar in ("concat", "perm", "proj", "rot", "shufdet", "hol", "rot+perm"))
-]
-LANGUAGES += [("concat", "eng"), ("shufdet", "eng")]
+LANGUAGES = [(name, "synth") for name in ("concat", "perm", "proj", "rot", "shufdet", "hol", "rot+perm")]
 
 
-@pytest.mark.parametrize(("grammar", "dataset"), LANGUAGES)
-def test_a_whole_game(chromium, tmp_path, grammar, dataset):
-    """By keyboard, with names of objects on; held-out objects are answered wrong, everything else right."""
-    server = Server(tmp_path, "try", grammar, "--dataset", dataset)
-    context = chromium.new_context()
-    try:
-        player = Player(context.new_page())
-        player.page.goto(server.url)
-        player.page.get_by_role("button", name="I agree: begin").click()
-        player.page.get_by_label("Name colours and shapes in words").check()
-        player.page.get_by_role("button", name="Go on").click()
-        player.quiz("its size", "nowhere", "one")
-        player.page.get_by_text("Not everything was right").wait_for()
-        player.quiz("its colour and its shape", "under Training", "four")
-        player.page.locator("#typed").wait_for()
-        player.play()
-        player.page.get_by_label("How did you work out codes").fill("<script>alert(1)</script>")
-        player.page.get_by_label("no", exact=True).check()
-        player.page.get_by_role("button", name="Finish").click()
-        player.page.get_by_text("Your score").wait_for()
-        assert int(player.page.locator("p.big").inner_text().split()[2]) >= 100
-        assert player.faults == []
-        assert server.stop() == 0
-    finally:
-        context.close()
-        if server.process.poll() is None:
-            server.kill()
+@pytest.mark.parametrize(("grammar", "dataset"), [*LANGUAGES, ("concat", "eng"), ("shufdet", "eng")])
+def test_a_whole_game(serve, visit, grammar, dataset):
+    server = serve("try", grammar, "--dataset", dataset)
+    player = visit(server.url)
+    player.page.get_by_label("Name colours and shapes in words").check()
+    player.page.get_by_role("button", name="Go on").click()
+    player.quiz("its size", "nowhere", "one")
+    player.page.get_by_text("Not everything was right").wait_for()
+    player.quiz("its colour and its shape", "under Training", "four")
+    player.page.locator("#typed").wait_for()
+    player.play()
+    player.page.get_by_label("How did you work out codes").fill("<script>alert(1)</script>")
+    player.page.get_by_label("no", exact=True).check()
+    player.page.get_by_role("button", name="Finish").click()
+    player.page.get_by_text("Your score").wait_for()
+    assert int(player.page.locator("p.big").inner_text().split()[2]) >= 100
+    assert player.faults == [] and server.stop() == 0
 
 
 @pytest.fixture(scope="module")
@@ -82,46 +63,36 @@ def run(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("role", "width"), [("receiver", 1000), ("sender", 320), ("receiver", 320)])
-def test_a_whole_game_with_agents(chromium, tmp_path, run, role, width):
-    server = Server(tmp_path, "play", str(run.folder), "--role", role)
-    context = chromium.new_context(viewport={"width": width, "height": 700})
-    try:
-        player = Player(context.new_page())
-        player.page.goto(server.url)
-        player.page.get_by_role("button", name="I agree: begin").click()
-        player.page.get_by_label("Name colours and shapes in words").check()
-        player.page.get_by_role("button", name="Go on").click()
-        player.page.locator("#typed, ol.choices").first.wait_for()
-        accessible(player.page)
-        player.page.get_by_role("tab", name="Training (4)").click()
-        assert len(player.codes()) == 4
-        accessible(player.page)
-        player.page.get_by_role("tab", name="Test").click()
-        for number in range(50):
-            assert player.example == number + 1
-            if role == "sender":
-                player.page.locator("#typed").focus()
-                player.answer("ab")
-            elif number < 49:
-                player.choose(1 + number % 4)
-            else:
-                player.page.locator("ol.choices button").first.click()
-            if number == 20:
-                player.page.reload()
-                player.page.locator("#typed, ol.choices").first.wait_for()
-        player.page.get_by_text("Right answers").wait_for()
-        assert player.page.locator("tbody tr").count() == 5
-        accessible(player.page)
-        assert player.faults == []
-        assert server.stop() == 0
-    finally:
-        context.close()
-        if server.process.poll() is None:
-            server.kill()
+def test_a_whole_game_with_agents(serve, visit, run, role, width):
+    server = serve("play", str(run.folder), "--role", role)
+    player = visit(server.url, width, 700)
+    player.page.get_by_label("Name colours and shapes in words").check()
+    player.page.get_by_role("button", name="Go on").click()
+    player.page.locator("#typed, ol.choices").first.wait_for()
+    accessible(player.page)
+    player.page.get_by_role("tab", name="Training (4)").click()
+    assert len(player.codes()) == 4
+    accessible(player.page)
+    player.page.get_by_role("tab", name="Test").click()
+    for number in range(50):
+        assert player.example == number + 1
+        if role == "sender":
+            player.page.locator("#typed").focus()
+            player.answer("ab")
+        elif number < 49:
+            player.choose(1 + number % 4)
+        else:
+            player.page.locator("ol.choices button").first.click()
+        if number == 20:
+            player.page.reload()
+            player.page.locator("#typed, ol.choices").first.wait_for()
+    player.page.get_by_text("Right answers").wait_for()
+    assert player.page.locator("tbody tr").count() == 5
+    accessible(player.page)
+    assert player.faults == [] and server.stop() == 0
 
 
 def test_a_reload_and_the_back_button_lose_nothing(study, player):
-    player.begin(f"{study.url}?PROLIFIC_PID=abc123")
     player.answer("abcd")
     assert player.example == 2
     picture = player.page.locator("section img").first.get_attribute("src")
@@ -138,7 +109,6 @@ def test_a_reload_and_the_back_button_lose_nothing(study, player):
 
 
 def test_two_tabs_count_an_example_once(study, player):
-    player.begin(f"{study.url}?PROLIFIC_PID=abc123")
     other = Player(player.page.context.new_page())
     other.page.goto(study.url)
     other.page.locator("#typed").wait_for()
@@ -150,31 +120,19 @@ def test_two_tabs_count_an_example_once(study, player):
 
 
 def test_a_lost_connection_and_a_killed_server_lose_nothing(study, player):
-    player.begin(f"{study.url}?PROLIFIC_PID=abc123")
+    def stored():
+        return [typed for (typed,) in rows(study, "SELECT typed FROM answers")]
+
     player.answer("aaaa")
-    player.page.context.set_offline(True)
-    player.page.locator("#typed").evaluate("element => element.setAttribute('data-old', '')")
-    player.page.keyboard.type("bbbb")
-    player.page.keyboard.press("Enter")
-    player.page.get_by_text("Nothing is lost: trying again").wait_for()
-    assert rows(study, "SELECT typed FROM answers") == [("aaaa",)]
-    player.page.context.set_offline(False)
-    player.page.locator("#typed[data-old]").wait_for(state="detached")
+    player.answer("bbbb", "offline", mend=lambda: stored() == ["aaaa"] or pytest.fail(str(stored())))
     assert player.example == 3 and not player.page.locator("#connection").inner_text()
     study.kill()
-    player.page.locator("#typed").evaluate("element => element.setAttribute('data-old', '')")
-    player.page.keyboard.type("cccc")
-    player.page.keyboard.press("Enter")
-    player.page.get_by_text("Nothing is lost: trying again").wait_for()
-    study.start()
-    player.page.locator("#typed[data-old]").wait_for(state="detached")
-    assert player.example == 4
-    assert [typed for (typed,) in rows(study, "SELECT typed FROM answers")] == ["aaaa", "bbbb", "cccc"]
+    player.answer("cccc", mend=study.start)
+    assert player.example == 4 and stored() == ["aaaa", "bbbb", "cccc"]
     assert rows(study, "PRAGMA integrity_check") == [("ok",)]
 
 
 def test_the_panel_the_points_and_withdrawing(study, player):
-    player.begin(f"{study.url}?PROLIFIC_PID=abc123")
     player.page.get_by_role("tab", name="Training (2)").click()
     player.page.get_by_role("button", name="Add an object").click()
     player.page.get_by_role("tab", name="Training (3)").wait_for()
@@ -182,10 +140,8 @@ def test_the_panel_the_points_and_withdrawing(study, player):
     player.page.get_by_role("button", name="Remove an object").click()
     player.page.get_by_role("tab", name="Training (2)").wait_for()
     assert player.page.get_by_role("button", name="Remove an object").is_disabled()
-    ((dataset, grammar, protocol, seed, meaning),) = rows(
-        study, "SELECT dataset, grammar, protocol, seed, thing FROM participants"
-    )
-    game = CodesGame(dataset=dataset, grammar=grammar, protocol=protocol, seed=seed)
+    ((*known, meaning),) = rows(study, "SELECT dataset, grammar, protocol, seed, thing FROM participants")
+    game = CodesGame(**dict(zip(("dataset", "grammar", "protocol", "seed"), known, strict=True)))
     player.page.get_by_role("tab", name="Test").click()
     player.page.locator("#typed").focus()
     player.answer(game.codes.texts[meaning].upper())
@@ -193,42 +149,30 @@ def test_the_panel_the_points_and_withdrawing(study, player):
     player.page.once("dialog", lambda dialog: dialog.accept())
     player.page.get_by_role("button", name="Withdraw").click()
     player.page.get_by_text("You have withdrawn").wait_for()
-    assert rows(study, "SELECT COUNT(*) FROM participants UNION ALL SELECT COUNT(*) FROM answers") == [
-        (0,),
-        (0,),
-    ]
+    for table in ("participants", "answers"):
+        assert rows(study, f"SELECT COUNT(*) FROM {table}") == [(0,)]
     assert player.faults == []
 
 
-def test_the_last_page_has_the_code_and_the_way_back(study, player):
-    player.begin(f"{study.url}?PROLIFIC_PID=abc123")
+def test_the_last_page_has_the_code_and_the_way_back(study, player, visit):
     player.play()
     player.page.get_by_label("no", exact=True).check()
     player.page.get_by_role("button", name="Finish").click()
     assert player.page.locator("#completion").inner_text() == "CODE17"
     assert "prolific.com" in player.page.get_by_text("Return to the platform").get_attribute("href")
-    again = Player(player.page.context.browser.new_context().new_page())
-    again.page.goto(f"{study.url}?PROLIFIC_PID=abc123")
-    again.page.get_by_role("button", name="I agree: begin").click()
-    again.page.get_by_text("You have already begun this study").wait_for()
-    again.page.context.close()
+    visit(f"{study.url}?PROLIFIC_PID=abc123").page.get_by_text("You have already begun this study").wait_for()
     (worker,) = rows(study, "SELECT worker FROM participants")[0]
     assert len(worker) == 64
 
 
-@pytest.mark.parametrize(
-    "size", [{"width": 1000, "height": 800}, {"width": 320, "height": 640}], ids=["wide", "phone"]
-)
-def test_every_screen_is_accessible(chromium, study, size):
-    """By axe-core's rules of WCAG 2.1 A and AA; and at the width of a small phone nothing is cut off."""
-    context = chromium.new_context(viewport=size)
-    player, seen = Player(context.new_page()), []
+@pytest.mark.parametrize("size", [(1000, 800), (320, 640)], ids=["wide", "phone"])
+def test_every_screen_is_accessible(study, visit, size):
+    player, seen = visit(f"{study.url}?PROLIFIC_PID=abc123", *size, begins=False), []
 
     def check(name):
         accessible(player.page)
         seen.append(name)
 
-    player.page.goto(f"{study.url}?PROLIFIC_PID=abc123")
     player.page.get_by_role("button", name="I agree: begin").wait_for()
     check("consent")
     player.page.get_by_role("button", name="I agree: begin").click()
@@ -261,4 +205,3 @@ def test_every_screen_is_accessible(chromium, study, size):
     player.page.get_by_text("Your score").wait_for()
     check("last page")
     assert len(seen) == 10 and player.faults == []
-    context.close()

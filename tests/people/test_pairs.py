@@ -1,5 +1,3 @@
-"""Live pairs: who meets whom, that nothing is lost or counted twice, and what happens when one leaves."""
-
 import csv
 import json
 
@@ -36,16 +34,20 @@ def stages(study, *tokens):
     return [study.required(token)["stage"] for token in tokens]
 
 
+def browsers(study):
+    """Two who have opened the page, by their tokens."""
+    app, found = People(study).app(), {}
+    for client in (TestClient(app), TestClient(app)):
+        client.get("/")
+        found[str(client.cookies.get(People(study).cookie))] = client
+    return found
+
+
 def test_nothing_that_a_listener_gets_tells_the_object(pairs):
     study = pairs()
-    apps = People(study).app()
-    clients = [TestClient(apps) for _ in range(2)]
-    tokens = []
-    for client in clients:
-        client.get("/")
-        tokens.append(client.cookies.get(People(study).cookie))
-    first, second = meet(study, *tokens)
-    listener = clients[tokens.index(second)]
+    clients = browsers(study)
+    first, second = meet(study, *clients)
+    speaker, listener = clients[first], clients[second]
     assert listener.get("/api/state").json()["game"]["view"] == {"kind": "partner"}
     assert listener.get("/picture/step/0").status_code == 404
     study.answer(first, 0, "abc")
@@ -53,33 +55,28 @@ def test_nothing_that_a_listener_gets_tells_the_object(pairs):
     assert game["view"] == {"kind": "choice", "choices": [None] * 4, "message": "abc"}
     assert listener.get("/picture/step/0").status_code == 404
     assert [listener.get(f"/picture/choice/{place}").status_code for place in range(5)] == [200] * 4 + [404]
-    assert clients[tokens.index(first)].get("/api/state").json()["game"]["told"] == "Sent."
+    assert speaker.get("/api/state").json()["game"]["told"] == "Sent."
 
 
 def test_the_corpus_has_what_the_partner_saw(pairs):
-    """Letters from a to z; anything else would be seen, and be lost in the corpus."""
     study = pairs()
-    app = People(study).app()
-    clients: dict[str, TestClient] = {}
-    for _ in range(2):
-        client = TestClient(app)
-        client.get("/")
-        clients[str(client.cookies.get(People(study).cookie))] = client
+    clients = browsers(study)
     speaker, listener = (clients[token] for token in meet(study, *clients))
-    headers = {"X-CSRF-Token": speaker.get("/api/state").json()["csrf"]}
+
+    def answer(client, typed):
+        headers = {"X-CSRF-Token": client.get("/api/state").json()["csrf"]}
+        return client.post("/api/answer", json={"step": 0, "typed": typed}, headers=headers)
+
     for typed in ("ñu", "a b", "ab7", "7"):
-        found = speaker.post("/api/answer", json={"step": 0, "typed": typed}, headers=headers)
-        assert (found.status_code, found.json()["error"]) == (
-            400,
-            "Type letters from a to z, and nothing else.",
-        )
-    found = speaker.post("/api/answer", json={"step": 0, "typed": " AbC "}, headers=headers)
-    assert found.json()["kept"] == listener.get("/api/state").json()["game"]["view"]["message"] == "abc"
-    headers = {"X-CSRF-Token": listener.get("/api/state").json()["csrf"]}
+        found = answer(speaker, typed)
+        told = "Type letters from a to z, and nothing else."
+        assert (found.status_code, found.json()["error"]) == (400, told)
+    kept = answer(speaker, " AbC ").json()["kept"]
+    assert kept == listener.get("/api/state").json()["game"]["view"]["message"] == "abc"
     for _ in range(
         2
     ):  # sent again, since the answer of the server was lost: now the next step asks for letters
-        found = listener.post("/api/answer", json={"step": 0, "typed": "1"}, headers=headers)
+        found = answer(listener, "1")
         assert (found.status_code, found.json().get("kept")) == (200, "1")
 
 
@@ -120,7 +117,6 @@ def test_a_partner_who_withdraws_ends_the_game(pairs):
 
 
 def test_simulated_pairs_come_to_agree(pairs, tmp_path, ecsuite, monkeypatch):
-    """Known answer: two who remember what was meant understand each other once each object was named."""
     study = pairs(pairs=2, rounds=20)
     assert simulate(study) == 4
     report = study.kind.report(read_records(study.database))

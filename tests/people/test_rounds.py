@@ -1,5 +1,3 @@
-"""A person in a play of rounds: meets a model, goes on after a restart, and leaves a run as all others."""
-
 import time
 
 import pytest

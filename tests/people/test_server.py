@@ -1,5 +1,3 @@
-"""What the server refuses, and what it never sends."""
-
 import json
 import re
 
@@ -8,7 +6,7 @@ import pytest
 pytest.importorskip("starlette", reason="the extra `people` is not installed")
 from starlette.testclient import TestClient
 
-from ecsuite.people.server import MAX_BODY, People
+from ecsuite.people.server import HEADERS, MAX_BODY, People
 from ecsuite.people.simulated import Memorizer, play
 
 
@@ -68,18 +66,54 @@ def test_no_code_of_a_locked_object_is_ever_sent(visit):
         ("reply", {"replies": ["strategy"]}),
         ("reply", {"replies": {"strategy": "a" * MAX_BODY}}),
         ("choose", {"has_sound": 1, "names_objects": True}),
-        ("begin", {"worker": "w" * 201}),
-        ("begin", {"worker": "\ud800"}),
+        ("begin", {"worker": "w" * 201}), ("begin", {"worker": "\ud800"}),
         ("reply", {"replies": {"strategy": "half a pair: \udc00"}}),
         ("answer", {"step": 0, "typed": "\ud800"}),
     ],
-)
+)  # fmt: skip
 def test_what_the_page_does_not_send_is_refused(visit, action, sent):
     visit.act("begin", worker="")
     play(visit.study, visit.token, Memorizer(), steps=0)
     response = visit.act(action, **sent)
     assert response.status_code == 400 and response.json().keys() == {"error"}
     assert visit.study.database.answers() == []
+
+
+def test_an_action_needs_the_token_of_the_page(visit):
+    for token in ("0" * 64, "é".encode("latin-1")):
+        assert visit.act("begin", headers={"X-CSRF-Token": token}).status_code == 403
+    assert visit.study.database.participants() == []
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_no_script_and_no_other_site_has_the_cookie(visit, scheme):
+    client = TestClient(People(visit.study).app(), base_url=f"{scheme}://study.example")
+    cookie = client.get("/").headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=lax" in cookie and ("Secure" in cookie) == (scheme == "https")
+
+
+@pytest.mark.parametrize("chosen", ["A" * 32, "A" * 64, "", "é" * 64])
+def test_a_token_that_a_visitor_chose_is_none(visit, chosen):
+    """Else who gives others a cookie could go on as them; a page that is opened has one of ours instead."""
+    cookie, client = People(visit.study).cookie, TestClient(People(visit.study).app())
+    chosen = {"Cookie": f"{cookie}={chosen}".encode()}
+    assert client.get("/api/state", headers=chosen).status_code == 409
+    told = {"X-CSRF-Token": visit.study.code("A" * 64), **chosen}
+    assert client.post("/api/begin", json={}, headers=told).status_code == 403
+    assert cookie in client.get("/", headers=chosen).headers["set-cookie"]
+    assert visit.study.database.participants() == []
+
+
+PLACES = [("GET", "/nothing", 404), ("GET", "/static/nothing", 404), ("GET", "/picture/panel/²", 404),
+          ("GET", "/api/begin", 405), ("PUT", "/", 405), ("POST", "/api/begin", 403)]  # fmt: skip
+
+
+def test_every_answer_has_the_headers_whatever_the_error(visit):
+    visit.act("begin", worker="")
+    for method, path, status in PLACES:
+        response = visit.request(method, path, follow_redirects=False)
+        assert response.status_code == status and response.json().keys() == {"error"}
+        assert not HEADERS.items() - {(name, response.headers.get(name)) for name in HEADERS}
 
 
 def test_who_tries_the_game_can_go_straight_to_the_first_picture(sessions):

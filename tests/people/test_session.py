@@ -1,5 +1,3 @@
-"""A whole game: what is judged, stored once, and what a participant can do twice without harm."""
-
 from dataclasses import replace
 
 import pytest
@@ -22,13 +20,45 @@ def test_published_synth_can_be_answered_once_at_most(sessions):
     assert all(sum(each) <= 1 and len(each) == 3 for each in found) and all(each[0] for each in found)
 
 
+@pytest.mark.parametrize("dataset", ["synth", "eng"])
+def test_who_sees_the_composition_knows_all_held_out_codes_of_balanced(sessions, dataset):
+    study = sessions(grammars=("concat",), datasets=(dataset,))
+    row = play(study, "token", Composer())
+    assert held_out(study, row) == [1, 1, 1] and len(study.database.answers(row["id"])) == 51
+    assert row["score"] == sum(answer["points"] for answer in study.database.answers(row["id"]))
+
+
+def test_an_answer_counts_once(sessions):
+    study = sessions(grammars=("concat",), datasets=("synth",))
+    row = play(study, "token", Memorizer(), steps=3)
+    first = study.database.answer(row["id"], 2)
+    _, again = study.answer("token", 2, "something else")
+    assert again["typed"] == first["typed"] and study.required("token")["score"] == row["score"]
+    with pytest.raises(RefusedError, match="can't be answered"):
+        study.answer("token", 4, "abcd")
+
+
+def test_the_file_names_nobody_and_keeps_nothing_of_who_has_withdrawn(sessions):
+    study = sessions(grammars=("concat",), datasets=("synth",), platform="prolific")
+    token = "A" * 32
+    play(study, token, Memorizer(), worker="5f9a5f9a", steps=3)
+    study.answer(token, 3, "onlytyped")
+
+    def is_there(text):
+        folder = study.database.file.parent
+        return any(text.encode() in file.read_bytes() for file in folder.iterdir())
+
+    assert is_there("onlytyped") and not is_there(token) and not is_there("5f9a5f9a")
+    assert study.withdraw(token) and not study.withdraw(token)
+    assert not is_there("onlytyped") and study.database.answers() == study.database.participants() == []
+
+
 def test_a_random_typist_scores_little(sessions):
     study = sessions(grammars=("concat",), datasets=("synth",))
     assert max(play(study, f"token{n}", RandomTypist(n))["score"] for n in range(2)) < 50
 
 
 def test_an_answer_has_the_objects_and_looks_of_when_its_example_was_shown(sessions):
-    """However the panel changes meanwhile, and however often it is opened in the example before."""
     study = sessions(grammars=("concat",), datasets=("synth",))
     row = play(study, "token", Memorizer(), steps=1)
     for before in (2, 3):

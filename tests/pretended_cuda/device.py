@@ -28,14 +28,8 @@ def _returns(value):
 
 
 @contextmanager
-def pretended(
-    kind: str = "cuda",
-    *,
-    has_bf16: bool = True,
-    memory: tuple[int, int] = (2**34, 2**34),
-    missing: tuple[str, ...] = (),
-) -> Iterator[Log]:
-    """As if there were one such device.
+def pretended(kind="cuda", *, has_bf16=True, memory=(2**34, 2**34), missing=()) -> Iterator[Log]:
+    """As if there were one such device, cuda or mps.
 
     Args:
         kind: cuda or mps.
@@ -51,50 +45,36 @@ def pretended(
         stack.callback(pretend, native.TYPES["cpu"])
         torch._C._set_only_lift_cpu_tensors(True)  # a tensor made of numbers is a copy, and is seen here
         stack.callback(torch._C._set_only_lift_cpu_tensors, False)
-        torch.__future__.set_swap_module_params_on_conversion(
-            True
+        swap = (
+            torch.__future__.set_swap_module_params_on_conversion
         )  # parameters stay the same objects when moved
-        stack.callback(torch.__future__.set_swap_module_params_on_conversion, False)
+        swap(True)
+        stack.callback(swap, False)
         enter(patch.object(torch, "Generator", Generator))
         enter(patch.object(torch.nn.Module, "compile", _returns(None)))
         enter(patch.object(torch.inference_mode, "__enter__", _no_gradients))
         enter(patch.object(torch.inference_mode, "__exit__", _gradients_as_before))
         enter(
             patch.object(
-                _foreach_utils,
-                "_foreach_supported_types",
+                _foreach_utils, "_foreach_supported_types",
                 [*_foreach_utils._foreach_supported_types, Pretended],
             )
-        )
+        )  # fmt: skip
         drawn = {
             "manual_seed": generator.manual_seed,
             "get_rng_state": lambda *_: generator.get_state(),
-            "set_rng_state": lambda state, *_: generator.set_state(state),
-            "empty_cache": _returns(None),
-            "synchronize": _returns(None),
-            "device_count": _returns(1),
-        }
+            "set_rng_state": lambda state, *_: generator.set_state(state), "empty_cache": _returns(None),
+            "synchronize": _returns(None), "device_count": _returns(1),
+        }  # fmt: skip
         if kind == "cuda":
             says = {
-                "is_available": True,
-                "is_initialized": True,
-                "current_device": 0,
-                "_lazy_init": None,
-                "is_bf16_supported": has_bf16,
-                "get_device_capability": (9, 0),
-                "get_device_name": "pretended",
-                "mem_get_info": memory,
-                "max_memory_allocated": 0,
-                "reset_peak_memory_stats": None,
-            }
-            enter(
-                patch.multiple(torch.cuda, **drawn, **{name: _returns(value) for name, value in says.items()})
-            )
-            enter(
-                patch.multiple(
-                    torch.cuda, manual_seed_all=generator.manual_seed, default_generators=(generator,)
-                )
-            )
+                "is_available": True, "is_initialized": True, "current_device": 0, "_lazy_init": None,
+                "is_bf16_supported": has_bf16, "get_device_capability": (9, 0), "get_device_name": "pretended",
+                "mem_get_info": memory, "max_memory_allocated": 0, "reset_peak_memory_stats": None,
+            }  # fmt: skip
+            says = {name: _returns(value) for name, value in says.items()}
+            says |= {"manual_seed_all": generator.manual_seed, "default_generators": (generator,)}
+            enter(patch.multiple(torch.cuda, **drawn, **says))
         else:
             says = {
                 "recommended_max_memory": _returns(memory[0]),
@@ -118,9 +98,8 @@ def pretended(
 def _attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, **options):
     if attn_mask is not None and attn_mask.dtype == torch.bool:
         attn_mask = torch.zeros_like(attn_mask, dtype=query.dtype).masked_fill(~attn_mask, -torch.inf)
-    return torch.ops.aten._scaled_dot_product_attention_math(
-        query, key, value, attn_mask, dropout_p, is_causal, **options
-    )[0]
+    attend = torch.ops.aten._scaled_dot_product_attention_math
+    return attend(query, key, value, attn_mask, dropout_p, is_causal, **options)[0]
 
 
 def _no_gradients(self):

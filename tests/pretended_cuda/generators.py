@@ -1,5 +1,6 @@
 """Generators of the pretended device, which know their device and have streams of their own."""
 
+from contextlib import contextmanager
 from typing import ClassVar
 
 import torch
@@ -19,7 +20,6 @@ class Generator(CPUGenerator, metaclass=_Generators):
     """Devices by the address of the generator, since operations are given another Python object for it."""
 
     def __new__(cls, device="cpu"):
-        """A generator for a device."""
         place = torch.device(device)
         made = CPUGenerator.__new__(cls) if place.type != "cpu" else CPUGenerator(place)
         if place.type != "cpu":
@@ -33,35 +33,28 @@ class Generator(CPUGenerator, metaclass=_Generators):
 
     @property
     def device(self):
-        """Where it draws."""
         return Generator.places[self._cdata]
 
     def clone_state(self):
-        """A generator with the same state."""
         clone = type(self)(self.device)
         clone.set_state(self.get_state())
         return clone
 
     def graphsafe_set_state(self, other):
-        """Take the state of another one."""
         self.set_state(other.get_state())
 
 
 def place_of(generator):
-    """The device of a generator, by whatever object."""
     return Generator.places.get(generator._cdata, torch.device("cpu"))
 
 
-class drawing_from:
+@contextmanager
+def drawing_from(generator):
     """Let draws of torch's global generator on the CPU come from another one."""
-
-    def __init__(self, generator):
-        self.generator = generator
-
-    def __enter__(self):
-        self.before = torch.default_generator.get_state()
-        torch.default_generator.set_state(self.generator.get_state())
-
-    def __exit__(self, *_):
-        self.generator.set_state(torch.default_generator.get_state())
-        torch.default_generator.set_state(self.before)
+    before = torch.default_generator.get_state()
+    torch.default_generator.set_state(generator.get_state())
+    try:
+        yield
+    finally:
+        generator.set_state(torch.default_generator.get_state())
+        torch.default_generator.set_state(before)

@@ -1,5 +1,7 @@
 """Graphs of the pretended device: what was done in a capture is done again, from and into the same memory."""
 
+from contextlib import contextmanager, nullcontext
+
 import torch
 from torch.utils._pytree import tree_leaves, tree_map_only
 
@@ -20,11 +22,9 @@ class Graph:
         self.made, self.before = {}, {}
 
     def register_generator_state(self, generator):
-        """Let the graph draw from a generator."""
         self.generators.append(generator)
 
     def begin(self, generator):
-        """Begin the capture; `generator` is the global one."""
         self.generators.append(generator)
         self.states = [each.get_state() for each in self.generators]
 
@@ -55,7 +55,6 @@ class Graph:
         self.program.append((compute, args, kwargs, result, generator))
 
     def end(self):
-        """End the capture."""
         for tensor, value in reversed(self.before.values()):
             tensor.copy_(value)
         for generator, state in zip(self.generators, self.states, strict=True):
@@ -66,36 +65,27 @@ class Graph:
 
     @torch.no_grad()
     def replay(self):
-        """Do it all again."""
         for compute, args, kwargs, result, generator in self.program:
-            if generator is None:
+            with nullcontext() if generator is None else drawing_from(generator):
                 again = compute(*args, **kwargs)
-            else:
-                with drawing_from(generator):
-                    again = compute(*args, **kwargs)
             for old, new in zip(tree_leaves(result), tree_leaves(again), strict=True):
                 if isinstance(old, torch.Tensor) and memory(old) != memory(new):
                     old.copy_(new)
 
 
 def memory(tensor):
-    """Which memory a tensor is of."""
     return tensor.untyped_storage()._cdata
 
 
 def capturing(operations):
-    """What takes the place of `torch.cuda.graph`."""
-
-    class Capture:
-        def __init__(self, graph, pool=None, capture_error_mode="global"):
-            self.graph = graph
-
-        def __enter__(self):
-            self.graph.begin(operations.generator)
-            operations.graph = self.graph
-
-        def __exit__(self, kind, error, trace):
+    @contextmanager
+    def capture(graph, pool=None, capture_error_mode="global"):
+        graph.begin(operations.generator)
+        operations.graph = graph
+        try:
+            yield
+        finally:
             operations.graph = None
-            self.graph.end()
+            graph.end()
 
-    return Capture
+    return capture

@@ -48,9 +48,7 @@ def lstm_cell_backward(of_output, of_memory, memory, next_memory, workspace, has
 
 
 KERNELS = {
-    "_thnn_fused_gru_cell": gru_cell,
-    "_thnn_fused_gru_cell_backward": gru_cell_backward,
-    "_thnn_fused_lstm_cell": lstm_cell,
-    "_thnn_fused_lstm_cell_backward_impl": lstm_cell_backward,
-}
+    "_thnn_fused_gru_cell": gru_cell, "_thnn_fused_gru_cell_backward": gru_cell_backward,
+    "_thnn_fused_lstm_cell": lstm_cell, "_thnn_fused_lstm_cell_backward_impl": lstm_cell_backward,
+}  # fmt: skip
 """By the name of the operation."""

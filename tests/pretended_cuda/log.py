@@ -20,20 +20,13 @@ class Log:
     """
 
     def __init__(self):
-        self.syncs, self.launches, self.unordered, self.undeclared = (
-            Counter(),
-            Counter(),
-            Counter(),
-            Counter(),
-        )
+        self.syncs, self.launches, self.unordered, self.undeclared = (Counter() for _ in range(4))
 
     def report(self) -> str:
-        """All counts, a line each."""
         counts = [
-            (f"{name} {what}", line, count)
-            for name in ("syncs", "unordered", "undeclared")
-            for (what, line), count in sorted(getattr(self, name).items())
-        ]
+            (f"{name} {what}", line, count) for name in ("syncs", "unordered", "undeclared") for (what, line),
+            count in sorted(getattr(self, name).items())
+        ]  # fmt: skip
         counts += [("launches", line, count) for line, count in self.launches.most_common()]
         return "\n".join(f"{count:6} {what:30} {line}" for what, line, count in counts)
 

@@ -24,11 +24,9 @@ def missing() -> str | None:
     """Why there can be no pretended device here; None: there can be one."""
     if runpy.run_path(str(_torch() / "version.py"))["cuda"] is not None:
         return "torch's build with CUDA has the real device in place of the pretended one"
-    return (
-        None
-        if shutil.which("g++")
-        else "g++ is not installed, which compiles tests/pretended_cuda/native.cpp"
-    )
+    if shutil.which("g++") is None:
+        return "g++ is not installed, which compiles tests/pretended_cuda/native.cpp"
+    return None
 
 
 @cache
@@ -42,15 +40,7 @@ def load() -> ctypes.CDLL:
     if not library.is_file():
         # Under a name of its own until it is complete, as several processes may build it at once.
         made = library.with_suffix(f".{os.getpid()}")
-        flags = [
-            "-std=c++20",
-            "-shared",
-            "-fPIC",
-            f"-I{root}/include",
-            f"-L{root}/lib",
-            "-lc10",
-            "-ltorch_cpu",
-        ]
+        flags = f"-std=c++20 -shared -fPIC -I{root}/include -L{root}/lib -lc10 -ltorch_cpu".split()
         subprocess.run(["g++", str(SOURCE), *flags, "-o", str(made)], check=True)
         made.replace(library)
     for needed in ("libc10.so", "libtorch_cpu.so"):

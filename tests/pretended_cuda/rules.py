@@ -37,11 +37,10 @@ def refuse_products(name, tensors, place):
         return
     if not tensors[0].is_floating_point():
         raise RuntimeError(f'"{name}_cuda" not implemented for {tensors[0].dtype}')
-    if torch.are_deterministic_algorithms_enabled() and not os.environ.get(
-        "CUBLAS_WORKSPACE_CONFIG", ""
-    ).startswith(":"):
+    workspace = os.environ.get("CUBLAS_WORKSPACE_CONFIG", "")
+    if torch.are_deterministic_algorithms_enabled() and not workspace.startswith(":"):
         raise RuntimeError(
-            "Deterministic behavior was enabled, but this operation needs CUBLAS_WORKSPACE_CONFIG=:4096:8"
+            "Deterministic behavior was enabled, but CUBLAS_WORKSPACE_CONFIG=:4096:8 is needed"
         )
 
 
@@ -53,7 +52,6 @@ def refuse_unordered(name, tensors, place):
 
 
 def refuse_float64(place, *dtypes):
-    """Raise MPS's error of numbers of 64 bits."""
     if place.type == "mps" and torch.float64 in dtypes:
         raise TypeError(
             "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64. "
@@ -62,7 +60,6 @@ def refuse_float64(place, *dtypes):
 
 
 def refuse_missing(name, place, missing):
-    """Raise MPS's error of an operation that it does not have."""
     if place.type == "mps" and name in missing:
         raise NotImplementedError(
             f"The operator 'aten::{name}' is not currently implemented for the MPS device. If you want this op to be "

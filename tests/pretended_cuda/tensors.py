@@ -1,5 +1,7 @@
 """Tensors of the pretended device, and what each operation does to them."""
 
+from contextlib import nullcontext
+
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
 from torch.utils._pytree import tree_leaves, tree_map
@@ -17,16 +19,11 @@ class Pretended(torch.Tensor):
 
     @staticmethod
     def __new__(cls, inner, place):
-        """A tensor that looks like `inner`, on a device."""
         return torch.Tensor._make_wrapper_subclass(
-            cls,
-            inner.size(),
-            strides=inner.stride(),
+            cls, inner.size(), strides=inner.stride(),
             storage_offset=inner.storage_offset(),
-            dtype=inner.dtype,
-            layout=inner.layout,
-            device=place,
-        )
+            dtype=inner.dtype, layout=inner.layout, device=place,
+        )  # fmt: skip
 
     def __init__(self, inner, place):
         self.inner = inner
@@ -36,7 +33,6 @@ class Pretended(torch.Tensor):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        """What never becomes an operation: the ways out of torch."""
         if func in (torch.Tensor.numpy, torch.Tensor.__array__):
             raise TypeError(
                 f"can't convert {args[0].device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
@@ -69,7 +65,6 @@ class Operations(TorchDispatchMode):
         self.graph = None  # where operations are captured
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        """One operation."""
         kwargs = kwargs or {}
         leaves, name = tree_leaves((args, kwargs)), func.overloadpacket.__name__
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
@@ -91,16 +86,12 @@ class Operations(TorchDispatchMode):
                 return CPU
             return leaf.inner if isinstance(leaf, Pretended) else leaf
 
-        plain_args, plain_kwargs = tree_map(
-            plain, (args, {key: v for key, v in kwargs.items() if key != "pin_memory"})
-        )
+        unpinned = {key: value for key, value in kwargs.items() if key != "pin_memory"}
+        plain_args, plain_kwargs = tree_map(plain, (args, unpinned))
         compute = KERNELS.get(name, func)
         if self.graph is not None:
             self.graph.write(func, plain_args, plain_kwargs)
-        if draws:
-            with drawing_from(self.generator):
-                made = compute(*plain_args, **plain_kwargs)
-        else:
+        with drawing_from(self.generator) if draws else nullcontext():
             made = compute(*plain_args, **plain_kwargs)
         if not stays:
             return made
@@ -115,7 +106,6 @@ class Operations(TorchDispatchMode):
         return return_and_correct_aliasing(func, args, kwargs, made) if any(here) else made
 
     def check(self, func, name, args, kwargs, tensors, here, asked):
-        """Raise the error that the device would raise."""
         rules.refuse_missing(name, self.place, self.missing_operations)
         rules.refuse_products(name, tensors, self.place)
         rules.refuse_unordered(name, tensors, self.place)
@@ -126,18 +116,13 @@ class Operations(TorchDispatchMode):
                 )
         if asked is not None or name in rules.FREE or name in ("copy_", "_to_copy") or not any(here):
             return
-        takes_scalars = (
-            torch.Tag.pointwise in func.tags or name in rules.INDEXED or "fill" in name or name == "where"
-        )
+        takes_scalars = torch.Tag.pointwise in func.tags or name in rules.INDEXED
+        takes_scalars = takes_scalars or "fill" in name or name == "where"
         for number, (tensor, is_here) in enumerate(zip(tensors, here, strict=True)):
             is_scalar = takes_scalars and tensor.dim() == 0
             # Indices may be on the CPU, but not the values that are put.
-            is_index = (
-                name in rules.INDEXED
-                and here[0]
-                and number > 0
-                and (name == "index" or tensor is not tensors[-1])
-            )
+            is_index = name in rules.INDEXED and here[0] and number > 0
+            is_index = is_index and (name == "index" or tensor is not tensors[-1])
             if not (is_here or is_scalar or is_index):
                 raise RuntimeError(
                     "Expected all tensors to be on the same device, but found at least two devices, "

@@ -1,5 +1,3 @@
-"""The pretended device refuses what the real one refuses, and counts what it would wait for."""
-
 import pytest
 import torch
 
@@ -27,19 +25,13 @@ def test_tensors_hold_numbers_and_say_where_they_are(open_device):
 @pytest.mark.parametrize(
     ("operation", "error"),
     [
-        (
-            lambda: torch.zeros(3, device="cuda") + torch.zeros(3),
-            "found at least two devices, cuda:0 and cpu",
-        ),
+        (lambda: torch.zeros(3, device="cuda") + torch.zeros(3), "found at least two devices, cuda:0 and cpu"),
         (lambda: torch.zeros(3, device="cuda").numpy(), "can't convert cuda:0 device type tensor to numpy"),
         (lambda: torch.zeros(3, device="cuda").normal_(generator=torch.Generator()), "but found 'cpu'"),
-        (
-            lambda: torch.ones(2, 2, device="cuda").long() @ torch.ones(2, 2, device="cuda").long(),
-            "not implemented",
-        ),
+        (lambda: torch.ones(2, 2, device="cuda").long() @ torch.ones(2, 2, device="cuda").long(), "not implemented"),
     ],
     ids=["two devices", "numpy", "generator", "product of integers"],
-)
+)  # fmt: skip
 def test_what_cuda_refuses_is_refused(open_device, operation, error):
     with open_device(), pytest.raises((RuntimeError, TypeError), match=error):
         operation()
@@ -84,9 +76,8 @@ def test_deterministic_algorithms_are_refused_where_there_are_none(open_device, 
         with open_device(), pytest.raises(RuntimeError, match="cumsum_cuda does not have a deterministic"):
             torch.ones(3, device="cuda").cumsum(0)
         with open_device():
-            torch.zeros(3, device="cuda").index_add_(
-                0, torch.zeros(2, device="cuda").long(), torch.ones(2, device="cuda")
-            )
+            index, ones = torch.zeros(2, device="cuda").long(), torch.ones(2, device="cuda")
+            torch.zeros(3, device="cuda").index_add_(0, index, ones)
     finally:
         torch.use_deterministic_algorithms(False)
 
@@ -96,15 +87,12 @@ def test_mps_has_no_numbers_of_64_bits_and_lacks_operations(open_device):
         assert torch.backends.mps.is_available() and not torch.cuda.is_available()
         with pytest.raises(TypeError, match="doesn't support float64"):
             torch.zeros(2, device="mps").double()
-        with pytest.raises(
-            NotImplementedError, match="'aten::cumsum' is not currently implemented for the MPS device"
-        ):
+        with pytest.raises(NotImplementedError, match="'aten::cumsum' is not currently implemented for the"):
             torch.zeros(2, device="mps").cumsum(0)
 
 
 @pytest.mark.parametrize("name", ["gru", "lstm"])
 def test_fused_gates_compute_what_those_of_the_processor_do(open_device, name):
-    """They are defined here by torch's formulas; a real device has kernels."""
     from ecsuite.agents.message import Message
     from ecsuite.agents.registry import CELLS
     from ecsuite.agents.shared_states import beginnings

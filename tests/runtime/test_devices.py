@@ -1,5 +1,3 @@
-"""The device and the precision are what they are called."""
-
 import os
 
 import pytest
@@ -14,6 +12,7 @@ from ecsuite.runtime.devices import (
     choose_precision,
     deterministic_kernels,
     planned_elsewhere,
+    products_precision,
     routed_products,
 )
 from ecsuite.runtime.errors import ConfigError
@@ -36,9 +35,7 @@ def test_devices_and_precisions():
     assert choose_precision("auto", MPS) == "fp32"
     with planned_elsewhere():
         assert choose_device("cuda") == CUDA and choose_precision("auto", CUDA) in ("bf16", "fp32")
-    with pytest.raises(
-        ConfigError, match="precision tf32: expected a CUDA device, got cpu: try fp32 or auto"
-    ):
+    with pytest.raises(ConfigError, match="precision tf32: expected a CUDA device, got cpu: try fp32 or"):
         choose_precision("tf32", cpu)
 
 
@@ -51,25 +48,36 @@ def test_only_deterministic_kernels_are_chosen_on_cuda_and_only_while_asked(monk
     assert not torch.are_deterministic_algorithms_enabled()
     monkeypatch.delenv(WORKSPACE)
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
-    with pytest.raises(
-        ConfigError, match="set CUBLAS_WORKSPACE_CONFIG=:4096:8 before this program first uses"
-    ):
+    with pytest.raises(ConfigError, match="set CUBLAS_WORKSPACE_CONFIG=:4096:8 before this program first"):
         with deterministic_kernels(CUDA, is_asked=True):
             pass
 
 
 def test_an_operation_that_mps_lacks_is_named():
-    missing = NotImplementedError(
-        "The operator 'aten::cumsum' is not currently implemented for the MPS device. If ..."
-    )
-    with pytest.raises(
-        ConfigError, match=r"^device mps: torch has no aten::cumsum for MPS: set PYTORCH_ENABLE_MPS"
-    ):
-        with routed_products(torch.device("mps")):
-            raise missing
-    with pytest.raises(NotImplementedError):
-        with routed_products(CPU):
-            raise missing
+    told = "The operator 'aten::cumsum' is not currently implemented for the MPS device. If ..."
+    for device, error in ((MPS, ConfigError), (CPU, NotImplementedError)):
+        with pytest.raises(error, match=r"^device mps: torch has no aten::cumsum for MPS|^The op"):
+            with routed_products(device):
+                raise NotImplementedError(told)
+
+
+PRODUCTS = [
+    (CUDA, False, "fp32", "fp32", "highest", False), (CUDA, False, "bf16", "tf32", "high", True),
+    (CUDA, False, "tf32", "tf32", "high", True), (CPU, True, "fp32", "fp32", "highest", True),
+    (CPU, True, "bf16", "bf16", "medium", True),
+    (CPU, False, "fp32", "fp32", "medium", True),  # without AMX `medium` is only faster: it rounds nothing
+    (CPU, False, "bf16", "fp32", "medium", True), (MPS, True, "bf16", "fp32", "medium", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("device", "has_amx", "precision", "used", "setting", "tf32"), PRODUCTS)
+def test_products_have_the_precision_they_sign(monkeypatch, device, has_amx, precision, used, setting, tf32):
+    monkeypatch.setattr(devices, "_cpu_has", lambda feature: has_amx and feature == "amx_tile")
+    before = torch.get_float32_matmul_precision()
+    assert products_precision(precision, device) == used
+    with routed_products(device, precision):
+        assert (torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32) == (setting, tf32)
+    assert torch.get_float32_matmul_precision() == before and torch.backends.cudnn.allow_tf32
 
 
 @pytest.mark.parametrize(("has_amx", "used"), [(False, "fp32"), (True, "bf16")])

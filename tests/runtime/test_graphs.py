@@ -1,5 +1,3 @@
-"""Graphs of CUDA give what the function gives; what can't be one is called as it is."""
-
 import gc
 import weakref
 
@@ -127,7 +125,6 @@ def test_what_can_be_no_graph_is_called_and_says_why(at_once, function, why):
     "waits", [lambda values: values.sum().item(), pytest.param(lambda _: torch.cuda.synchronize(), id="sync")]
 )
 def test_after_a_capture_that_failed_all_goes_on(at_once, waits):
-    """Also draws, and graphs of others."""
     failing, other = Recorded(is_surveyed=False), Recorded(is_surveyed=False)
 
     def drawn(values):
@@ -152,7 +149,6 @@ def test_after_a_capture_that_failed_all_goes_on(at_once, waits):
 
 
 def test_what_a_graph_writes_into_stays_as_long_as_the_graph(at_once, monkeypatch):
-    """The state of an agent that was replaced is no other's memory; of many graphs the oldest goes."""
     weight = nn.Parameter(torch.ones(3, device="cuda"))
     optimizer = torch.optim.Adam([weight], lr=torch.tensor(0.1).to("cuda"), fused=True)
     recorded, states = Recorded(optimizer), []

@@ -1,11 +1,10 @@
-"""Recorded operations give what the function gives, to the last bit; what depends on values is not recorded."""
-
 import json
 
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from torch import nn
 
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.training.train import train
@@ -17,6 +16,35 @@ from ecsuite.runtime.recording import Recorded, external_call, guard
 @pytest.fixture
 def at_once(monkeypatch):
     monkeypatch.setattr(recording, "NUM_CALLS_BEFORE", 0)
+
+
+def test_it_draws_writes_and_differentiates_as_the_function_does(at_once):
+    torch.manual_seed(0)
+    layer, total, generator = nn.Linear(3, 2), torch.zeros(()), torch.Generator()
+    recorded, calls, losses = Recorded(), [], []
+
+    def function(inputs):
+        calls.append(1)
+        noise = torch.empty(4, 2).exponential_(generator=generator)
+        hidden = (layer(inputs) + noise).sigmoid() + 1
+        hidden[:, 0].mul_(2)
+        loss = (hidden * hidden.chunk(2, 1)[1]).softmax(-1)[:, 0].sum()
+        total.add_(loss.detach())
+        return {"loss": loss.detach()}, [*torch.autograd.grad(loss, layer.parameters()), None]
+
+    for seed in range(4):
+        inputs, before = torch.randn(4, 3), total.clone()
+        expected, gradients = (generator.manual_seed(seed), function(inputs))[1]
+        after = total.clone()
+        total.copy_(before)
+        generator.manual_seed(seed)
+        found, returned = recorded("form", function, [inputs])
+        losses.append((found["loss"], expected["loss"]))
+        assert torch.equal(total, after) and returned[2] is None
+        assert all(map(torch.equal, returned[:2], gradients[:2]))
+        layer.weight.data.sub_(returned[0])
+    assert all(torch.equal(*each) for each in losses)  # also those of earlier calls
+    assert len(calls) == 5  # each time beside it, and once to record it
 
 
 def test_what_is_outside_is_called_again_and_asked_again(at_once):
@@ -94,16 +122,13 @@ REINFORCE = ("channel.kind=reinforce", "optimizer.clip_norm=1", "training.accumu
         ("disc_tiny", ("channel.length=fixed", *REINFORCE)),
         ("disc_tiny", ("society.receivers=3", "generations.every=5", "society.receiver_speeds=[0.5]")),
         ("disc_tiny", ("generations.every=3",)),
-        (
-            "disc_tiny",
-            ("channel.kind=soft", "channel.trainable_temperature=true", "channel.temperature_decay=1"),
-        ),
+        ("disc_tiny", ("channel.kind=soft", "channel.trainable_temperature=true", "channel.temperature_decay=1")),
         ("compo_vs_generalization", ("channel.noise=erasure,probability=0.2",)),
         ("shape_gs", ("world.images_per_batch=12", "task.num_targets=2", "task.num_distractors=2")),
         ("digits", ("sender.perception.dropout=0.2", "channel.straight_through=true", "sender.cell=lstm")),
     ],
     ids=["schedule", "reinforce", "society", "generations", "temperature", "noise", "images", "dropout"],
-)
+)  # fmt: skip
 def test_a_recorded_training_ends_with_the_same_bytes(tmp_path, monkeypatch, capfd, game, settings):
     experiment = load_experiment(game, [*SMALL, *settings])
     left = {}

@@ -1,5 +1,3 @@
-"""Semantic spaces: what makes one, how often meanings are needed, and files that are no space."""
-
 import numpy as np
 import pytest
 

@@ -1,13 +1,18 @@
 """Tables in all forms: names of users stay their text, figures stay whole, and values keep their precision."""
 
 # ruff: noqa: RUF001 - the characters are meant
+import csv
+import html
 import io
+import re
 import shutil
 import subprocess
 
 import pytest
+from markdown_it import MarkdownIt
 from rich.console import Console
 
+from ecsuite.runtime.printable import printable
 from ecsuite.tables.cells import COUNTED, estimate, number, text
 from ecsuite.tables.forms import print_on_terminal
 from ecsuite.tables.table import Table, name_column, number_column, row_of
@@ -27,6 +32,42 @@ def table_of(*names, **settings):
     return Table(columns=columns, rows=rows, **settings)
 
 
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_name_stays_its_text_in_every_form(name):
+    shown = printable(name)
+    table = table_of(name, title=name, notes=[name])
+    lines = str(table).splitlines()
+    assert lines[0] == shown.rstrip() and lines[-1] == shown
+    assert lines[1].startswith(shown) and lines[3].startswith(shown)
+    page = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(table.markdown())
+    for form, texts in ((page, plain(page)), (table.html(), plain(table.html()))):
+        assert texts == [" ".join(shown.split())] * 2 + [
+            "value",
+            " ".join(shown.split()),
+            "0.25",
+            " ".join(shown.split()),
+        ]
+        tags = set(re.findall(r"<(\w+)", form))
+        assert tags <= {"p", "strong", "div", "table", "caption", "thead", "tbody", "tr", "th", "td"}
+    [head, cells] = csv.reader(io.StringIO(table.csv()))
+    assert head == ["name", "value"] and cells == [("'" if name[0] in "=+-@" else "") + shown, "0.25"]
+    assert table.to_frame().iloc[0].tolist() == [name, 0.25]
+
+
+def plain(page):
+    texts = re.split(r"\s*<[^>]*>\s*", page)
+    return [" ".join(html.unescape(each).split()) for each in texts if each.strip()]
+
+
+def test_latex_has_no_commands_of_names():
+    escaped = table_of(*HOSTILE).latex()
+    body = [line for line in escaped.splitlines() if not line.startswith("%")]
+    assert all(re.search(r"(?<!\\)%", line) is None for line in body)
+    assert [line.count(" & ") for line in body[4:-2]] == [1] * len(HOSTILE)
+    for words in (r"snake\_case\_name", r"x{[}gru{]}", r"\textbackslash{}end\{tabular\}"):
+        assert words in escaped
+
+
 needs_latex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 
 
@@ -34,7 +75,6 @@ needs_latex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdfla
 @pytest.mark.slow
 @pytest.mark.parametrize("number_of_copies", [1, 3])
 def test_latex_of_any_names_compiles(tmp_path, number_of_copies):
-    """Short tables and those that go on over pages; what stands on the page is the names."""
     accents = ("naïve café", "Łódź", "± … → ↑ ↓ ≥ ≤ × ² ρ")
     table = table_of(*HOSTILE * number_of_copies, *accents, title="% \\end{document}", notes=["\\undefined"])
     document = [r"\documentclass{article}", r"\usepackage[T1]{fontenc}", r"\usepackage{booktabs,longtable}"]
@@ -44,27 +84,16 @@ def test_latex_of_any_names_compiles(tmp_path, number_of_copies):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-2000:]
     if shutil.which("pdftotext"):
-        page = subprocess.run(
-            ["pdftotext", "-layout", "a.pdf", "-"], cwd=tmp_path, capture_output=True, text=True
-        )
-        for name in (
-            "x[gru]",
-            "<b>x</b>",
-            "a|b",
-            "=1+1",
-            "# a",
-            "\\end{tabular}",
-            "[a](http://b)",
-            "naïve café",
-        ):
-            assert name in page.stdout
+        command = ["pdftotext", "-layout", "a.pdf", "-"]
+        page = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout
+        names = ("x[gru]", "<b>x</b>", "a|b", "=1+1", "# a", "\\end{tabular}", "[a](http://b)", "naïve café")
+        assert all(name in page for name in names)
 
 
 def results(num_figures=12, name="a source with a long name"):
     columns = (
-        name_column("source"),
-        *(number_column(f"figure_{place}", parts=COUNTED) for place in range(num_figures)),
-    )
+        name_column("source"), *(number_column(f"figure_{place}", parts=COUNTED) for place in range(num_figures)),
+    )  # fmt: skip
     cells = [estimate(0.12345678901 + place, 0.05, 3, num_values=4) for place in range(num_figures)]
     return Table(columns=columns, rows=[row_of(text(name), *cells)])
 

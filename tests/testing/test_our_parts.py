@@ -1,5 +1,3 @@
-"""Our own parts hold what users' parts must hold: every registered part passes the checks of its kind."""
-
 import json
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,43 +8,18 @@ from quick_checks import TRAIN, without
 
 from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.eval.metrics import METRICS, find_metric
-from ecsuite.games.config.registry import (
-    CHANNELS,
-    ENVIRONMENTS,
-    LOSSES,
-    MEETINGS,
-    NOISES,
-    OPTIMIZERS,
-    PARTICIPANTS,
-    PLAYS,
-    REASONINGS,
-    SCHEDULES,
-    TASKS,
-    WORLDS,
-)
+from ecsuite.games.config import registry as games
 from ecsuite.language_models.backend import BACKENDS
 from ecsuite.testing import checks, run
 
-REGISTRIES = {
-    "play": PLAYS,
-    "participant": PARTICIPANTS,
-    "backend": BACKENDS,
-    "world": WORLDS,
-    "environment": ENVIRONMENTS,
-    "task": TASKS,
-    "channel": CHANNELS,
-    "noise": NOISES,
-    "sender": SENDERS,
-    "receiver": RECEIVERS,
-    "perception": PERCEPTIONS,
-    "loss": LOSSES,
-    "optimizer": OPTIMIZERS,
-    "schedule": SCHEDULES,
-    "meeting": MEETINGS,
-    "reasoning": REASONINGS,
-    "metric": METRICS,
-}
+KINDS = (
+    "play participant world environment task channel noise loss optimizer schedule meeting reasoning".split()
+)
+REGISTRIES = {kind: getattr(games, {"loss": "LOSSES"}.get(kind, f"{kind.upper()}S")) for kind in KINDS} | {
+    "backend": BACKENDS, "sender": SENDERS, "receiver": RECEIVERS, "perception": PERCEPTIONS, "metric": METRICS,
+}  # fmt: skip
 FINISHED = Path(__file__).parents[1] / "fixtures" / "small" / "finished"
+TALK = ("play=talk,blocks=1,symbols=letters,names=[a,b,c,d,e],max_symbols=3",)
 IMAGES = ("world=shape", "task=discrimination", "world.images_per_batch=16")
 NAMES_AND_SETTINGS = {
     "play:talk": ("talk,blocks=1", ()),
@@ -54,14 +27,8 @@ NAMES_AND_SETTINGS = {
     "reasoning:rsa": ("rsa,cost=length", ()),
     "reasoning:obverter": ("obverter,cost=length", ("task.sender_input=targets_and_distractors",)),
     "participant:committed": ("committed,name=a", ()),
-    "participant:trained": (
-        f"trained,run={FINISHED}",
-        ("play=talk,blocks=1,symbols=letters,names=[a,b,c,d,e],max_symbols=3",),
-    ),
-    "participant:phrasebook": (
-        "phrasebook,inventory=book.json",
-        ("play=talk,blocks=1,symbols=letters,names=[a,b,c,d,e],max_symbols=3",),
-    ),
+    "participant:trained": (f"trained,run={FINISHED}", TALK),
+    "participant:phrasebook": ("phrasebook,inventory=book.json", TALK),
     "sender:phrasebook": ("phrasebook,inventory=book.json", ()),
     "receiver:phrasebook": ("phrasebook,inventory=book.json", ("receiver.perception=identity",)),
     "task:concept": ("concept,num_targets=2,num_distractors=2", ("world=thing",)),
@@ -90,7 +57,6 @@ NAMES_AND_SETTINGS = {
     "perception:conv4": ("conv4", IMAGES),
     "perception:pretrained": ("pretrained,freeze=false", IMAGES),
 }
-"""What a part is tried with where its name alone does not do."""
 EXCEPTIONS = {
     # The published models have weights for inputs that are zero.
     "sender:husenda": "Every parameter gets a finite gradient, and some are not zero",
@@ -107,7 +73,6 @@ EXCEPTIONS = {
     # It trains models, which see the messages in their order.
     "metric:xferbench": "not change the values",
 }
-"""Words of the checks that a part does not hold."""
 SLOW = pytest.mark.slow
 QUICK = ("play:naming", "play:talk")
 """Parts that are tried whole every time, beside the first sender: they take a moment."""
@@ -115,7 +80,6 @@ NEEDS_TIMM = pytest.mark.skipif(find_spec("timm") is None, reason="timm is not i
 
 
 def make_photos(folder):
-    """Images of two classes."""
     image = pytest.importorskip("PIL.Image")
     for number in range(24):
         file = folder / ("light" if number % 2 else "dark") / f"{number}.png"

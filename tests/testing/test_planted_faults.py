@@ -1,5 +1,3 @@
-"""`ecsuite check` finds faults that were put into parts on purpose, and none in parts that are right."""
-
 import pytest
 from quick_checks import TRAIN_MORE, without
 
@@ -83,72 +81,7 @@ class Counting(Play):
     def restore(self, state):
         self.count = int(state["count"])
 """
-FAULTS = {
-    "draws from torch's global generator": (
-        SENDER,
-        (
-            "state = self.perceive(meanings)",
-            "state = torch.randn(len(meanings), 16) + self.perceive(meanings)",
-        ),
-        "draws from the generator",
-    ),
-    "draws from Python's generator": (
-        SENDER,
-        ("* self.scale", "* self.scale * random.random()"),
-        "draws from the generator",
-    ),
-    "wrong shape where messages have one symbol": (
-        SENDER,
-        ("nn.Linear(num_features, 16)", "nn.Linear(num_features, 16 if max_len > 1 else 1)"),
-        "Messages of one symbol",
-    ),
-    "wrong shape where a batch has one round": (
-        SENDER,
-        ("inputs = torch.zeros_like(state)", "inputs = torch.zeros_like(state).squeeze(0)"),
-        "batch of one round",
-    ),
-    "dropout in greedy": (
-        SENDER,
-        ("* self.scale", "* functional.dropout(self.perceive(meanings), 0.5)"),
-        "scores are deterministic",
-    ),
-    "a gradient that is not finite": (
-        SENDER,
-        ("* self.scale", "* self.scale + (self.perceive.weight[0, 0] - self.perceive.weight[0, 0]).sqrt()"),
-        "finite gradient",
-    ),
-    "an option that nothing reads": (
-        SENDER,
-        ("self.scale = options.scale", "self.scale = 0.5"),
-        "option is read",
-    ),
-    "state kept between batches": (
-        SENDER,
-        (
-            "        inputs = torch.zeros_like(state)",
-            "        self.mean = getattr(self, 'mean', 0) + state.detach().mean()\n"
-            "        inputs = torch.zeros_like(state) + self.mean",
-        ),
-        "on earlier batches",
-    ),
-    "a tensor on the CPU": (
-        SENDER,
-        ("inputs = torch.zeros_like(state)", "inputs = torch.zeros(len(state), 16)"),
-        "on the device of its inputs",
-    ),
-    "something that can't be sent": (
-        SENDER,
-        ("super().__init__()", "super().__init__()\n        self.hook = lambda value: value"),
-        "sent to another process",
-    ),
-    "a parameter that gets no gradient": (
-        SENDER,
-        ("self.scale = options.scale", "self.scale = options.scale\n        self.more = nn.Linear(3, 3)"),
-        "finite gradient",
-    ),
-    "symbols after EOS": (
-        SENDER
-        + """
+TALKING_CHANNEL = """
 class Talking(DiscreteMessageBuilder):
     def message(self):
         found = super().message()
@@ -158,13 +91,8 @@ class Channel(GumbelChannel):
         if mode == "train":
             return super().start_message(mode, like, generator, epoch)
         return Talking(self.options, None, track=False)
-""",
-        ("", ""),
-        "end at the first EOS",
-    ),
-    "a receiver that reads what fills messages up": (
-        SENDER
-        + """
+"""
+RECEIVER = """
 class Receiver(receivers.Receiver):
     @dataclass(frozen=True, kw_only=True, slots=True)
     class Options(AgentOptions):
@@ -176,24 +104,14 @@ class Receiver(receivers.Receiver):
     def forward(self, message):
         states, _ = self.encode(embed_symbols(self.embed, message.symbols))
         return message.at_ends(states)
-""",
-        ("", ""),
-        "rest of the batch",
-    ),
-    "a channel that moves symbols and leaves their ends": (
-        SENDER
-        + """
+"""
+MOVING_CHANNEL = """
 class Channel(GumbelChannel):
     def received(self, message, generator):
         from dataclasses import replace
         return replace(message, symbols=message.symbols.roll(1, dims=0))
-""",
-        ("", ""),
-        "length of a message agree",
-    ),
-    "a weight that is not cast": (
-        SENDER
-        + """
+"""
+PERCEPTION = """
 class Perception(perception.Perception):
     Options = PerceptionOptions
     def __init__(self, options, *, object_shape, state_size=None):
@@ -202,17 +120,8 @@ class Perception(perception.Perception):
         self.layer = nn.Linear(object_shape[0], 16)
     def forward(self, features):
         return self.layer(features)
-""",
-        ("", ""),
-        "In bf16",
-    ),
-    "a metric that is NaN": (
-        METRIC,
-        ("if len(corpus.messages)", "* float('nan') if len(corpus.messages)"),
-        "with a reason",
-    ),
-    "an option of a metric that nothing reads": (
-        """
+"""
+CLASS = """
 from dataclasses import dataclass
 class Metric:
     @dataclass(frozen=True, kw_only=True)
@@ -220,22 +129,8 @@ class Metric:
         base: float = 2.0
     def __init__(self, options): self.options = options
     def __call__(self, corpus): return len(corpus.messages) / self.options.base
-""",
-        (" / self.options.base", ""),
-        "option is read",
-    ),
-    "a metric out of its bounds": (
-        METRIC,
-        (
-            "def metric(corpus)",
-            "from ecsuite.eval.metrics.traits import Traits\n"
-            "from ecsuite.eval.metrics.traits import metric as judged\n"
-            "@judged(Traits(bounds=(0, 0.5)))\ndef metric(corpus)",
-        ),
-        "within its bounds",
-    ),
-    "a chance level that is not that of shuffles": (
-        """
+"""
+SHUFFLED = """
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.statistics.chance import Chance
 def metric(corpus):
@@ -247,37 +142,20 @@ def metric(corpus):
     chance = Chance(kind="shuffle", level=max(draws) / 2, draws=draws, bounds=(0.0, max(draws)))
     return Score(name="metric", value=len(set(zip(first, corpus.meanings[:, 0].tolist()))) / 100, about="pairs",
                  signature="metric|v:1", chance=chance)
-""",
-        ("(0.0, 0.5)", "(0.0, 0.01)"),
-        "shuffled meanings",
-    ),
-    "a metric that depends on ids": (
-        METRIC,
-        ("np.mean(corpus.messages.lengths)", "np.mean(corpus.messages.values)"),
-        "Other symbol ids",
-    ),
-    "a task whose choices are not those that it measures": (
-        """
+"""
+TASK = """
 from ecsuite.games.tasks.tasks import Discrimination
 class Task(Discrimination):
     def choices(self, answer):
         return answer[-1]
-""",
-        ("return answer[-1]", "return -answer[-1]"),
-        "choices are all right",
-    ),
-    "a loss from which the receiver learns nothing": (
-        """
+"""
+LOSS = """
 from ecsuite.games.tasks.losses import TaskLoss
 class Loss(TaskLoss):
     def forward(self, output, ends, message):
         return (ends * output.loss).sum(0), self.options.cost(output, ends, message)
-""",
-        ("ends * output.loss", "ends * output.loss.detach()"),
-        "for either agent",
-    ),
-    "values of objects that are drawn anew": (
-        """
+"""
+WORLD = """
 import numpy as np
 from dataclasses import replace
 from ecsuite.games.worlds.attributes import AttributeWorld
@@ -285,27 +163,50 @@ class World(AttributeWorld):
     def draw(self, split, number, size):
         drawn = super().draw(split, number, size)
         return replace(drawn, values=drawn.values + 0)
-""",
-        ("drawn.values + 0", "np.random.default_rng().permutation(drawn.values)"),
-        "depends on the seed, the split",
-    ),
-    "right actions that are drawn anew": (
-        WALK,
-        ("right=right", "right=np.random.default_rng().permutation(right)"),
-        "Equal seeds, episodes and actions",
-    ),
-    "right actions that depend on other episodes": (
-        WALK,
-        ("right=right", "right=right * 0 + right.max()"),
-        "other episodes of its batch",
-    ),
-    "a play whose evaluation goes on": (
-        PLAY,
-        ("said = self.count", "self.count += 1; said = self.count"),
-        "leaves its state",
-    ),
-}
-"""By fault: a right file, what is replaced in it, and words of the check that has to fail."""
+"""
+FAULTS = [
+    (SENDER, "state = self.perceive(meanings)",
+     "state = torch.randn(len(meanings), 16) + self.perceive(meanings)", "draws from the generator"),
+    (SENDER, "* self.scale", "* self.scale * random.random()", "draws from the generator"),
+    (SENDER, "nn.Linear(num_features, 16)",
+     "nn.Linear(num_features, 16 if max_len > 1 else 1)", "Messages of one symbol"),
+    (SENDER, "inputs = torch.zeros_like(state)", "inputs = torch.zeros_like(state).squeeze(0)", "batch of one round"),
+    (SENDER, "* self.scale", "* functional.dropout(self.perceive(meanings), 0.5)", "scores are deterministic"),
+    (SENDER, "* self.scale",
+     "* self.scale + (self.perceive.weight[0, 0] - self.perceive.weight[0, 0]).sqrt()", "finite gradient"),
+    (SENDER, "self.scale = options.scale", "self.scale = 0.5", "option is read"),
+    (SENDER, "        inputs = torch.zeros_like(state)",
+     "        self.mean = getattr(self, 'mean', 0) + state.detach().mean()\n"
+     "        inputs = torch.zeros_like(state) + self.mean",
+     "on earlier batches"),
+    (SENDER, "inputs = torch.zeros_like(state)",
+     "inputs = torch.zeros(len(state), 16)", "on the device of its inputs"),
+    (SENDER, "super().__init__()",
+     "super().__init__()\n        self.hook = lambda value: value", "sent to another process"),
+    (SENDER, "self.scale = options.scale",
+     "self.scale = options.scale\n        self.more = nn.Linear(3, 3)", "finite gradient"),
+    (SENDER + TALKING_CHANNEL, "", "", "end at the first EOS"),
+    (SENDER + RECEIVER, "", "", "rest of the batch"),
+    (SENDER + MOVING_CHANNEL, "", "", "length of a message agree"),
+    (SENDER + PERCEPTION, "", "", "In bf16"),
+    (METRIC, "if len(corpus.messages)", "* float('nan') if len(corpus.messages)", "with a reason"),
+    (CLASS, " / self.options.base", "", "option is read"),
+    (METRIC, "def metric(corpus)",
+     "from ecsuite.eval.metrics.traits import Traits\n"
+     "from ecsuite.eval.metrics.traits import metric as judged\n"
+     "@judged(Traits(bounds=(0, 0.5)))\n"
+     "def metric(corpus)",
+     "within its bounds"),
+    (SHUFFLED, "(0.0, 0.5)", "(0.0, 0.01)", "shuffled meanings"),
+    (METRIC, "np.mean(corpus.messages.lengths)", "np.mean(corpus.messages.values)", "Other symbol ids"),
+    (TASK, "return answer[-1]", "return -answer[-1]", "choices are all right"),
+    (LOSS, "ends * output.loss", "ends * output.loss.detach()", "for either agent"),
+    (WORLD, "drawn.values + 0",
+     "np.random.default_rng().permutation(drawn.values)", "depends on the seed, the split"),
+    (WALK, "right=right", "right=np.random.default_rng().permutation(right)", "Equal seeds, episodes and actions"),
+    (WALK, "right=right", "right=right * 0 + right.max()", "other episodes of its batch"),
+    (PLAY, "said = self.count", "self.count += 1; said = self.count", "leaves its state"),
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -325,9 +226,17 @@ def outcomes(path, code, words=""):
     return {str(each.check): each.problem for each in map(run, found)}
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_the_fault_is_found(fault, tmp_path):
-    code, (right, wrong), words = FAULTS[fault]
+@pytest.mark.parametrize(("code", "right", "wrong", "words"), FAULTS, ids=[words for *_, words in FAULTS])
+def test_the_fault_is_found(code, right, wrong, words, tmp_path):
     assert right in code
     found = outcomes(tmp_path / "own.py", code.replace(right, wrong) if right else code, words)
     assert any(found.values()), found
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize(
+    "code", [SENDER, METRIC, WALK, PLAY], ids=["sender", "metric", "environment", "play"]
+)
+def test_parts_without_faults_pass(code, tmp_path):
+    found = outcomes(tmp_path / "own.py", code)
+    assert not [problem for problem in found.values() if problem]

@@ -1,5 +1,3 @@
-"""What breaks the rules of a message of ids."""
-
 import pytest
 import torch
 
@@ -19,8 +17,3 @@ from ecsuite.games.plays.checks import fault_of_ids
 def test_ill_formed_messages(rows, lengths, problem):
     message = Message(symbols=torch.tensor(rows).t(), ends=None, length=torch.tensor(lengths).float())
     assert fault_of_ids(message) == problem
-
-
-def test_a_metric_of_runs_is_refused_in_one_line(ecsuite):
-    code, out, err = ecsuite("check", "rsa", "--kind", "metric")
-    assert code == 2 and out == "" and "needs the agents of a run" in err and err.count("\n") == 1

@@ -55,7 +55,7 @@ def test_curves_are_means_over_seeds_with_bounds_and_without_grammars_that_have_
     assert list(found) == list(PANELS) and {curve.name for curve in found.values()} == {"CONCAT"}
     sender = found["sender"]
     assert sender.x == [0.5, 0.75] and sender.y == pytest.approx((0.625, 0.875))
-    assert sender.high == pytest.approx((0.625 + 12.7062 / 8, 0.875 + 12.7062 / 8), abs=1e-4)
+    assert (sender.low, sender.high) == ((0, 0), (1, 1))  # within the possible accuracies
     assert sender.bounds == found["end_to_end"].bounds == [None, "lower"]
     assert found["loss"].bounds == [None, None]  # a loss of 1 is no end
 

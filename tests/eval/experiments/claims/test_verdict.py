@@ -85,7 +85,9 @@ def test_runs_that_were_capped_bound_the_effect(criterion, censored, difference,
     reached = {arm: [place >= censored.get(arm, 0) for place in range(10)] for arm in "ab"}
     claim = claim_of({**criterion, "statistic": {"measure": "ratio"}})
     verdict, result = judge(claim, runs_of(ratio=arms(difference), reached=reached))
-    assert verdict == answer and (answer != "can't tell" or result.reason.startswith("some values are censored"))
+    assert verdict == answer and (
+        answer != "can't tell" or result.reason.startswith("some values are censored")
+    )
 
 
 def test_accuracies_of_1_and_0_bound_the_effect():

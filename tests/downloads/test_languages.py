@@ -1,1 +1,0 @@
-"""The languages agree with the tasks and the paper."""
