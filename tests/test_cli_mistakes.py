@@ -45,7 +45,7 @@ MISTAKES = {
         "--set: unknown key 'task.num_distractor'; did you mean 'task.num_distractors'?"
     ),
     "train-game naming --set play.participant=language_model,data_files=x": (
-        "--set: unknown key 'play.participant.data_files'; choices: play.participant.kind, "
+        "--set: unknown key 'play.participant.data_files'; choices: play.participant.tries, "
     ),
     "train-game disc_tiny --set colour=1": "--set: unknown key 'colour'; choices: ",
     "train-game disc_tiny --device gpu": "unknown device 'gpu'; did you mean 'cpu'? choices: auto, cpu, cuda",
@@ -156,7 +156,13 @@ def test_mistake(ecsuite, tmp_path, arguments):
 
 USAGE = {
     "train-game disc_tiny --seed x": "ecsuite train-game: invalid value for '--seed': ",
-    "train-game": "ecsuite train-game: missing argument 'GAME'; see ecsuite train-game --help-all",
+    "train-game": (
+        "ecsuite train-game: missing argument 'GAME', such as ecsuite train-game disc_small; see ecsuite train-game "
+    ),
+    "sweep a.yaml --set training.seed=2": "ecsuite sweep: no such option: --set; write it in the file: `set: {",
+    "list topsim": "topsim is a metric: ecsuite list metric topsim\n",
+    "list agents": "unknown kind 'agents': agents are listed as senders and receivers: ecsuite list senders",
+    "score none --metrics topsim posdis": "posdis: no such file or folder; posdis is a metric: --metrics topsim,posdis",
     "train-game disc_tiny --epoch 3": (
         "ecsuite train-game: no such option: --epoch; did you mean --epochs"  # and others, as typer's version finds
     ),

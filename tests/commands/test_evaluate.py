@@ -48,9 +48,9 @@ def test_the_last_evaluation_of_training_is_repeated(ecsuite, folder):
         (["drawn", "--set", "channel.vocab=9"], "--set: unknown key 'channel.vocab'"),
         (
             ["drawn", "--objects", "wrong.csv"],
-            "--objects: world attributes does not read it; read by objects",
+            "has no objects of a file to exchange: expected a run that was trained on a table or images",
         ),
-        (["drawn", "--features", "x.npz"], "--features: world attributes does not read it; read by features"),
+        (["drawn", "--features", "x.npz"], "has no features of a file to exchange"),
         (["drawn", "--reason", "nope"], "--reason: unknown reasoning 'nope'; choices: literal, rsa"),
         (
             ["table", "--objects", "wrong.csv"],
