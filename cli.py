@@ -182,6 +182,11 @@ def usage_line(error: Any) -> str:
         settings = [key for key in all_keys() if key.rpartition(".")[2] == option]
         if settings:
             said = f"{said.partition(';')[0]}; did you mean {' or '.join(f'--set {key}=VALUE' for key in settings)}?"
+    if option == "set" and error.ctx and error.ctx.command_path == "ecsuite sweep":
+        said = f"{said.partition(';')[0]}; write it in the file: `set: {{training.num_epochs: 2}}`"
+    examples = getattr(error.ctx and error.ctx.command, "examples", ())
+    if said.startswith("Missing argument") and examples:
+        said = f"{said}, such as {examples[0].partition(' && ')[0].partition(' > ')[0]}"
     words = sys.argv[1:3]  # the context is not always known
     called = next((name for name in (" ".join(words), *words[:1]) if name in COMMANDS), "")
     path = error.ctx.command_path if error.ctx else f"ecsuite {called}".strip()
@@ -213,6 +218,8 @@ def main() -> None:
             raise ConfigError(
                 "the working folder was removed: change to an existing folder with cd"
             ) from None
+        if sys.argv[1:2] == ["help"]:  # `ecsuite help score` is `ecsuite score --help`
+            sys.argv[1:] = [*sys.argv[2:], "--help"]
         code = app(prog_name="ecsuite", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:

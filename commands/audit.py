@@ -86,9 +86,9 @@ def audit(
     opened = load_run(run, trust_code=trust_code, note=note)
     play = opened.play
     if not isinstance(play, Acting):
-        kind = opened.experiment.play.kind
         raise ConfigError(
-            f"{run}: expected a run with play acting, whose agents act in an environment, got {kind}"
+            f"{run}: the agents of this run do not act in an environment; audit reads runs of games such as "
+            "speaker_listener"
         )
     report(found(play, num_episodes=episodes, by=by)).publish(
         out=out, picture=plot, as_json=as_json, form=form

@@ -85,6 +85,18 @@ def evaluate(
     elif out is not None:
         check_output_file(out)
     opened = load_run(run, trust_code=trust_code, note=note, flags_by_key=FLAGS)
+    world = opened.experiment.world
+    for name, file, data in (
+        ("objects", objects, "a table or images"),
+        ("features", features, "feature vectors"),
+    ):
+        if (
+            file is not None and not assign and not hasattr(world.options, name)
+        ):  # else it may be another world
+            raise ConfigError(
+                f"--{name}: the world of {run}, {world.kind}, has no {name} of a file to exchange: expected a run "
+                f"that was trained on {data}"
+            )
     given = {"world.objects": objects, "world.features": features, "reasoning": reason}
     changes = {key: value for key, value in given.items() if value is not None}
     if noise is not None:

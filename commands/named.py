@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ecsuite.parts.config import parse_yaml, shipped_configs
-from ecsuite.runtime.errors import look_up
+from ecsuite.runtime.errors import ConfigError, look_up
 
 if TYPE_CHECKING:
     from ecsuite.parts.registry import Registry
@@ -234,6 +234,15 @@ def read_kind(text: str) -> str:
     for kind in KINDS:
         if written in (kind, singular(kind)):
             return kind
+    if singular(f"{written.removesuffix('s')}s") in ("agent", "model"):
+        raise ConfigError(
+            f"unknown kind '{text}': agents are listed as senders and receivers: ecsuite list senders, ecsuite list "
+            "receivers"
+        )
+    if of := [singular(kind) for kind, names in registered_names().items() if text in names]:
+        some = [f"ecsuite list {kind.replace(' ', '-')} {text}" for kind in of]
+        kinds = " and ".join(", ".join(map(with_article, of)).rsplit(", ", 1))
+        raise ConfigError(f"{text} is {kinds}: {' or '.join(some)}")
     look_up("kind", text, {kind.replace(" ", "-"): None for kind in KINDS})
     raise AssertionError
 

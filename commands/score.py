@@ -150,6 +150,9 @@ def score(
         from ecsuite.eval.xferbench.metric import own_options
 
         transfers = list(map(own_options, of_xferbench))
+    if more := [str(path) for path in corpora if str(path) in METRICS.parts and not path.exists()]:
+        listed = ",".join([*names, *more] if metrics else more)
+        raise ConfigError(f"{more[0]}: no such file or folder; {more[0]} is a metric: --metrics {listed}")
     request = _Request(
         corpora=corpora,
         names=names,

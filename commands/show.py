@@ -94,7 +94,8 @@ def _write_layout(path: Path, read_with: CorpusOptions) -> None:
                 raise
             reading = replace(reading, **words)
     file.write_text(proposal(corpus, reading, path.name, asked), encoding="utf-8")
-    print(f"{file}: how {path.name} is read, {counted(len(asked), 'question')} answered; edit it")
+    guessed = f" ({counted(len(asked), 'question')} answered by the first choice)" if asked else ""
+    print(f"{file} says how {path.name} is read{guessed}; edit it to change that")
     print(f"use it: ecsuite show {path}")
 
 

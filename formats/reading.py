@@ -164,6 +164,8 @@ def _read_path(path: Path, reading: Reading) -> Corpus:
         resume = ["ecsuite", "train-game", str(folder / RUN_CONFIG), "--out", str(folder), "--resume"]
         advice = f"wait until its training ends, or continue it with `{shlex.join(resume)}`"
         raise CorpusError(f"{folder}: the run has no corpus yet: {advice}")
+    if path.suffix == ".safetensors" and (path.parent / RUN_CONFIG).is_file():
+        raise CorpusError(f"{path}: a checkpoint of a run: ecsuite score {shlex.quote(str(path.parent))}")
     try:
         path = path / CORPUS if path.is_dir() and (path / CORPUS).is_file() else path
         folder = path if path.is_dir() else path.parent
@@ -239,7 +241,9 @@ def read_table(
         levels = ("*", "*/*", "*/*/*")  # levels of folders in the Emergent Language Corpus Collection
         if corpora := sorted(each.parent for level in levels for each in path.glob(f"{level}/{CORPUS}")):
             example = printable(str(corpora[0]))
-            choose = f"; name one of the {len(corpora):,} corpora below it, such as {example}"
+            choose = f"; it contains {len(corpora):,} corpora: name one of them, such as {example}"
+            if len(corpora) == 1:
+                choose = f"; it contains one corpus: {example}"
         raise CorpusError(f"{path}: the folder has no {FOLDER_CONTENTS}{choose}")
     with local_file(path) as file:
         try:

@@ -12,7 +12,7 @@ from ecsuite.formats.cells import is_id, is_missing, looks_literal
 from ecsuite.formats.signs import combined, have_spaces, named_values
 from ecsuite.formats.strict_json import shorten
 from ecsuite.formats.table import NO_EOS, RawTable
-from ecsuite.runtime.errors import CorpusError, ReadingQuestion, joined, look_up, unknown_name
+from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion, joined, look_up, unknown_name
 from ecsuite.runtime.ragged import Ragged
 
 ROLES = {
@@ -150,7 +150,9 @@ def roles_of(
         ConfigError, CorpusError: If a column or role does not exist, or two columns get a role of `SINGLE`.
         ReadingQuestion: If it is ambiguous which column has the messages, or whether a text is several values.
     """
-    for role in given.values():
+    for name, role in given.items():
+        if role not in ROLES and name in ROLES and role in table.columns:
+            raise ConfigError(f"{name}={role}: the column comes first: --column {role}={name}")
         look_up("role", role, ROLES)
     own = {_column(table, name): role for name, role in given.items()}
     for name in attributes:
@@ -240,7 +242,7 @@ def _no_message(table: RawTable) -> CorpusError:
     if table.is_header and table.are_texts:
         number = str(list(row).index(next(filter(row.__contains__, [*names, *row]))) + 1)
         words = {"columns": {number: "message"}}
-        readings.append((words, "the first row has cells, and the columns no names"))
+        readings.append((words, f"the file has no header; column {number} has the messages"))
     seen = [f"{name}: {', '.join(samples[name])}" for name in names[:2]]
     return ReadingQuestion(table.source, asked, readings, seen)
 

@@ -11,6 +11,8 @@ MAX_LENGTH = 300
 """Maximum number of characters of a message."""
 _BEGINNING = 170
 """Number of leading characters kept of a longer message: they name the place; the end says what to type."""
+_LONGEST_WORD = 50
+"""Maximum number of characters of a word that is not cut, such as a name of a setting."""
 AFTER_FULL = f"; earlier files are complete: make room, then {RUN_AGAIN}"
 """End of the message on a full disk."""
 NO_ACCESS = (errno.EROFS, errno.EACCES, errno.EPERM)
@@ -46,4 +48,9 @@ def one_line(message: object) -> str:
     text = printable(message)
     if len(text) <= MAX_LENGTH:
         return text
-    return f"{text[:_BEGINNING]} … {text[_BEGINNING + 3 - MAX_LENGTH :]}"
+    start, end = text[:_BEGINNING], text[_BEGINNING + 3 - MAX_LENGTH :]
+    if " " in start[-_LONGEST_WORD:]:
+        start = start.rpartition(" ")[0]
+    if " " in end[:_LONGEST_WORD]:
+        end = end.partition(" ")[2]
+    return f"{start} … {end}"

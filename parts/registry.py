@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hint
 
 import ecsuite.parts.own_code as own_code
 from ecsuite.parts.config import checked, named_source, parse_value, with_source
-from ecsuite.runtime.errors import ConfigError, PartError, look_up, shown, unknown_name
+from ecsuite.runtime.errors import LISTED, ConfigError, PartError, look_up, shown, unknown_name
 
 KIND = "kind"
 """Key of a section that names the part."""
@@ -331,4 +331,5 @@ def _unread(registry: Registry, kind: str, key: str, path: str, around: Sequence
     if alike := [known for known in elsewhere if known.rpartition(".")[2] == key]:
         return ConfigError(f"{path}.{key}: unknown key; did you mean {' or '.join(map(repr, alike))}?")
     own = [KIND, *option_types(registry.load(kind).Options)]
-    return unknown_name("key", f"{path}.{key}", [f"{path}.{known}" for known in own])
+    command = f"ecsuite list {registry.word} {kind}" if registry.word in LISTED else None
+    return unknown_name("key", f"{path}.{key}", [f"{path}.{known}" for known in own], command=command)

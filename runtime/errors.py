@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 Entry = TypeVar("Entry")
 
+MAX_LISTED = 150
+"""Maximum number of characters of a list of choices in an error message."""
 NUM_CHOICES = 10
 """Maximum number of names listed in the error for an unknown name."""
 LISTED = (
@@ -156,11 +158,13 @@ def unknown_name(
     similar = _similar(like or name, choices)
     hint = f"; did you mean {' or '.join(map(repr, similar))}?" if similar else ";"
     name = name if len(name) <= 60 else name[:59] + "…"
-    if shows_all or len(choices) <= NUM_CHOICES:
+    if shows_all or (len(choices) <= NUM_CHOICES and len(joined(choices)) <= MAX_LISTED):
         return ConfigError(f"unknown {kind} '{name}'{hint} choices: {joined(choices) or 'none'}")
     nearest = difflib.get_close_matches(name, choices, n=NUM_CHOICES, cutoff=0)
+    while len(joined(nearest)) > MAX_LISTED and len(nearest) > 1:
+        nearest.pop()
     command = command or (f"ecsuite list {kind}" if kind in LISTED else None)
-    rest = f"all {len(choices)}: {command}" if command else f"and {len(choices) - NUM_CHOICES} more"
+    rest = f"all {len(choices)}: {command}" if command else f"and {len(choices) - len(nearest)} more"
     return ConfigError(f"unknown {kind} '{name}'{hint} choices: {joined(nearest)}; {rest}")
 
 

@@ -13,9 +13,7 @@ from pathlib import Path
 
 import ecsuite
 
-CHROMIUM = next(
-    (path for path in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if os.path.exists(path)), None
-)
+CHROMIUM = next((path for path in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if os.path.exists(path)), None)
 WAIT = 30_000
 """Milliseconds that anything may take, on a loaded machine."""
 AXE = Path(__file__).parent / "people" / "axe" / "axe.min.js"
@@ -149,9 +147,7 @@ class Player:
     def codes(self):
         """The codes in the training panel by the names of their objects; names must be on."""
         cards = self.page.locator(".cards li").all()
-        return {
-            each.locator("img").get_attribute("alt"): each.locator(".code").inner_text() for each in cards
-        }
+        return {each.locator("img").get_attribute("alt"): each.locator(".code").inner_text() for each in cards}
 
     def play(self, until=None):
         """Type the codes that the panel has, to the end of the game or until an example; returns the last score."""

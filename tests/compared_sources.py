@@ -31,9 +31,7 @@ def run(name, settings, seed, measures, scores, **more):
         Score(name=key, value=value, reason="" if value is None else None, is_measure=True)
         for key, value in measures.items()
     ]
-    records += [
-        Score(name=key, value=value, reason="" if value is None else None) for key, value in scores.items()
-    ]
+    records += [Score(name=key, value=value, reason="" if value is None else None) for key, value in scores.items()]
     folder = Path(name)
     return Source(name=folder.name, file=folder / "config.yaml", folder=folder, is_run=True, settings=settings,
                   seed=seed, records=tuple(records), **more)  # fmt: skip

@@ -111,9 +111,7 @@ def pytest_collection_modifyitems(items):
         (number,) = cases[0].get_closest_marker("sample").args
         for case in random.Random(test).sample(cases, max(0, len(cases) - number)):
             case.add_marker(pytest.mark.slow)
-    hard = [
-        each for each in items if len(each.name) > LONGEST_NAME or not re.fullmatch(r"[ -\[\]-~]+", each.name)
-    ]
+    hard = [each for each in items if len(each.name) > LONGEST_NAME or not re.fullmatch(r"[ -\[\]-~]+", each.name)]
     if hard:
         told = f"expected names of readable ASCII, at most {LONGEST_NAME} characters, no backslash: "
         told += ", ".join(item.nodeid for item in hard)

@@ -37,9 +37,7 @@ def outputs(page: Path) -> list[tuple[Block, str]]:
             )  # fmt: skip
             if below.language == "text":
                 lines = done.stdout.strip("\n").splitlines()
-                found.append(
-                    (below, "".join(f"{each.rstrip()}\n" for each in lines if not PROGRESS.match(each)))
-                )
+                found.append((below, "".join(f"{each.rstrip()}\n" for each in lines if not PROGRESS.match(each))))
     return found
 
 

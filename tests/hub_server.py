@@ -211,9 +211,7 @@ class _Handler(BaseHTTPRequestHandler):
     def tree(self, kinds: str, name: str, revision: str, folder: str | None):
         _, files = self.commit(kinds, name, revision)
         below = f"{folder.strip('/')}/" if folder else ""
-        listed = [
-            self.server.entry(path, content) for path, content in files.items() if path.startswith(below)
-        ]
+        listed = [self.server.entry(path, content) for path, content in files.items() if path.startswith(below)]
         if not listed and below:
             raise _Refused(404, "EntryNotFound", f"no folder {folder}")
         query = urlsplit(self.path).query

@@ -61,9 +61,7 @@ class _Handler(BaseHTTPRequestHandler):
         fails = server.every and number % server.every == 0
         fault = FAULTS[number // server.every % len(FAULTS)] if fails else ""
         if server.key and self.headers.get("Authorization") != f"Bearer {server.key}":
-            return self._send(
-                401, json.dumps({"error": f"wrong key {self.headers.get('Authorization')}"}).encode()
-            )
+            return self._send(401, json.dumps({"error": f"wrong key {self.headers.get('Authorization')}"}).encode())
         if fault == "drop":
             self.close_connection = True
             return self.connection.close()
@@ -80,9 +78,7 @@ class _Handler(BaseHTTPRequestHandler):
         words = sum(len(each["content"].split()) for each in body["messages"])
         usage = {"prompt_tokens": words, "completion_tokens": 1}
         message = {"role": "assistant", "content": said}
-        content = json.dumps(
-            {"model": server.model, "choices": [{"message": message}], "usage": usage}
-        ).encode()
+        content = json.dumps({"model": server.model, "choices": [{"message": message}], "usage": usage}).encode()
         if fault != "cut":
             with server.lock:
                 server.answered.append(hashlib.sha256(raw).hexdigest())

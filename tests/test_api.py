@@ -9,12 +9,7 @@ import pytest
 import ecsuite as ec
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
-QUICK = {
-    "training.num_examples": 1024,
-    "training.num_epochs": 2,
-    "optimizer.lr": 0.01,
-    "evaluation.corpus_size": 16,
-}
+QUICK = {"training.num_examples": 1024, "training.num_epochs": 2, "optimizer.lr": 0.01, "evaluation.corpus_size": 16}
 QUIET = {"progress": lambda *_: None, "note": lambda _: None}
 
 
@@ -33,9 +28,7 @@ def run(folder):
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize(
-    ("number", "end"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
-)
+@pytest.mark.parametrize(("number", "end"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
 def test_no_script_goes_on_with_a_training_that_was_stopped(tmp_path, number, end):
     def progress(label, done, total):
         if done == 1:
@@ -166,9 +159,7 @@ def test_what_a_notebook_shows(run):
 @pytest.mark.slow
 def test_corpora_in_python_are_compared_at_one_size():
     meanings = np.random.default_rng(0).integers(0, 3, (90, 2))
-    corpus = ec.Corpus(
-        np.add(meanings, [1, 4]).tolist(), meanings=meanings, columns={"half": np.arange(90) % 3 // 2}
-    )
+    corpus = ec.Corpus(np.add(meanings, [1, 4]).tolist(), meanings=meanings, columns={"half": np.arange(90) % 3 // 2})
     parts = [corpus.where("half", half) for half in (0, 1)]  # of 60 and of 30 messages
     for sources in (
         parts,

@@ -29,14 +29,10 @@ def shipped(tmp_path):
 
 
 def test_the_package_may_be_shipped(shipped):
-    assert (
-        shipped("cli.py", "games/training/train.py", "configs/paper/a.yaml", "commands/templates/a.txt") == []
-    )
+    assert shipped("cli.py", "games/training/train.py", "configs/paper/a.yaml", "commands/templates/a.txt") == []
 
 
-@pytest.mark.parametrize(
-    "name", ["tests/test_cli.py", "benchmarks/a.py", "runs/a/log.jsonl", "docs/start.md"]
-)
+@pytest.mark.parametrize("name", ["tests/test_cli.py", "benchmarks/a.py", "runs/a/log.jsonl", "docs/start.md"])
 def test_what_is_no_part_of_the_package_is_named(shipped, name):
     assert shipped("cli.py", name) == [f"a.whl: ecsuite/{name}", f"a.tar.gz: ecsuite-0.1.0/{name}"]
 

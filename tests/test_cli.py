@@ -59,8 +59,7 @@ def the_commands():
 
 def test_commands_and_options_are_the_known_ones():
     found = {
-        name: {option for parameter in command.params for option in parameter.opts}
-        - {"--help-all", "--max-memory"}
+        name: {option for parameter in command.params for option in parameter.opts} - {"--help-all", "--max-memory"}
         | {"--help"}
         for name, command in the_commands().items()
     }

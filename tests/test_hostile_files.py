@@ -14,8 +14,7 @@ from ecsuite.parts.own_code import UntrustedError
 EVIL = "./evil.py:Evil"
 FINISHED = Path(__file__).parent / "fixtures" / "small" / "finished"
 QUICK = [
-    f"--set={setting}"
-    for setting in ("training.num_examples=64", "training.batch_size=32", "training.num_epochs=1")
+    f"--set={setting}" for setting in ("training.num_examples=64", "training.batch_size=32", "training.num_epochs=1")
 ]
 
 

@@ -84,9 +84,7 @@ def test_train_game_that_diverges(ecsuite):
 
 
 def test_score_with_every_metric(as_json):
-    found = as_json(
-        "score", "finished", "--metrics", "+xferbench,preset=nano", "--device", "cpu", "--workers", "1"
-    )
+    found = as_json("score", "finished", "--metrics", "+xferbench,preset=nano", "--device", "cpu", "--workers", "1")
     scores = found.pop("scores")
     require_listed("score", found)
     names = [score["name"] for score in scores]
@@ -143,9 +141,7 @@ def test_data(succeeded, monkeypatch, what):
     rows = [{"text": "abcde", "translation": {"en": "one", "fr": "un"}}] * 2
     monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=lambda *_, **__: rows))
     out = "pairs.gz" if what.startswith("wmt14") else "texts"
-    require_listed(
-        f"data {what.split()[0]}", json.loads(succeeded("data", *what.split(), "--out", out, "--json"))
-    )
+    require_listed(f"data {what.split()[0]}", json.loads(succeeded("data", *what.split(), "--out", out, "--json")))
 
 
 def test_correlate_of_a_collection(as_json):

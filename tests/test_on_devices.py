@@ -153,9 +153,7 @@ def test_what_keeps_steps_from_being_graphs_is_said(tmp_path, monkeypatch):
     play("disc_tiny", f"channel.kind={tmp_path}/own.py:Own", folder=tmp_path / "own", note=notes.append)
     monkeypatch.setattr(train_state, "REMARK_AFTER", 0.0)
     monkeypatch.setattr(recording, "NUM_CALLS_BEFORE_GRAPH", 0)
-    monkeypatch.setattr(
-        recording, "captured", lambda function, inputs, *_, **__: (function(*inputs), "it waits")
-    )
+    monkeypatch.setattr(recording, "captured", lambda function, inputs, *_, **__: (function(*inputs), "it waits"))
     play("disc_tiny", folder=tmp_path / "run", note=notes.append)
     assert [each for each in notes if "CUDA graphs" in each] == [
         "steps are not recorded as CUDA graphs, which is slower: users' code may depend on values of tensors",
@@ -187,9 +185,7 @@ def test_a_run_that_goes_on_on_another_device_says_so(tmp_path):
     assert not notes
     train(experiment, tmp_path, resume=True, device="cuda", progress=lambda *_: None, note=notes.append)
     (line,) = notes
-    assert line.startswith(
-        "the run was on cpu up to step 2 and continues on cuda: from there its noise is drawn"
-    )
+    assert line.startswith("the run was on cpu up to step 2 and continues on cuda: from there its noise is drawn")
     devices = json.loads((tmp_path / "metadata.json").read_text())["devices"]
     assert devices == [{"device": "cpu", "from_step": 0}, {"device": "cuda", "from_step": 2}]
 
@@ -237,18 +233,13 @@ def test_as_many_agents_learn_side_by_side_as_fit_in_memory_and_results_are_the_
     for found in (in_groups, one_by_one):
         assert found == all_at_once  # without their weights
         for index, outcome in found.items():
-            assert all(
-                torch.equal(outcome.weights[name], all_at_once[index].weights[name])
-                for name in outcome.weights
-            )
+            assert all(torch.equal(outcome.weights[name], all_at_once[index].weights[name]) for name in outcome.weights)
 
 
 @pytest.mark.parametrize("channel", ["soft", "gumbel", "reinforce"])
 def test_pairs_are_trained_end_to_end(channel):
     torch.manual_seed(1)
-    agents = {
-        role: make_agent(parse_model(role, "gru"), role, GEOMETRY, 16) for role in ("sender", "receiver")
-    }
+    agents = {role: make_agent(parse_model(role, "gru"), role, GEOMETRY, 16) for role in ("sender", "receiver")}
     found = train_end_to_end(
         {role: dict(agent.named_parameters()) for role, agent in agents.items()},
         sender="gru", receiver="gru", geometry=GEOMETRY, grammar="concat", seed=1, channel=channel,

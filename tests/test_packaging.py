@@ -205,9 +205,7 @@ def test_constraints_pin_every_dependency():
     assert {name.split(">=")[0].lower() for name in needed} <= pinned
 
 
-CODE = re.compile(
-    r"(?:import \w|from [\w.]+ import |class \w+.*:|def \w+\(|[\w.]+ = [\w.]+\(|[\w.]+\([^)]*\)\s*$)"
-)
+CODE = re.compile(r"(?:import \w|from [\w.]+ import |class \w+.*:|def \w+\(|[\w.]+ = [\w.]+\(|[\w.]+\([^)]*\)\s*$)")
 
 
 def broken_examples(doc: str, indent: int = 0) -> list[str]:

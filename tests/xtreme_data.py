@@ -118,12 +118,7 @@ TAGGED = {"udpos": ("DET", "NOUN", "VERB"), "panx": ("O", "B-PER", "I-PER")}
 JUDGED = {"xnli": ("neutral", "entailment", "contradiction"), "pawsx": ("0", "1")}
 ISO3 = {"de": "deu", "ru": "rus", "eu": "eus", "id": "ind"}
 PARTS = ("train", "dev", "test")
-HAS_PARTS = {
-    "mlqa": ("dev", "test"),
-    "tydiqa": ("train", "test"),
-    "bucc2018": ("dev", "test"),
-    "tatoeba": ("test",),
-}
+HAS_PARTS = {"mlqa": ("dev", "test"), "tydiqa": ("train", "test"), "bucc2018": ("dev", "test"), "tatoeba": ("test",)}
 
 
 def make_sentences(language, number, start=0):

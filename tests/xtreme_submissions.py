@@ -29,8 +29,7 @@ PREDICTIONS = {
 
 def squad(answers):
     questions = [
-        {"id": name, "question": "?", "answers": [{"text": text, "answer_start": 0}]}
-        for name, text in answers.items()
+        {"id": name, "question": "?", "answers": [{"text": text, "answer_start": 0}]} for name, text in answers.items()
     ]
     return {"version": "1.1", "data": [{"paragraphs": [{"context": "", "qas": questions}]}]}
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ecsuite.files.atomic_files import write_if_changed
 from ecsuite.files.format_numbers import with_format
+from ecsuite.runtime.errors import unknown_name
 from ecsuite.runtime.printable import note as print_note
 from ecsuite.runtime.time_left import TimeLeft
 from ecsuite.tables.forms import SUFFIXES, Form, publish, rendered
@@ -175,6 +176,8 @@ class Findings(Mapping[str, Any]):
 
     def __getitem__(self, key: str) -> Any:
         """The value of a key of the JSON, such as `rows`."""
+        if key not in self.report.data:
+            raise KeyError(str(unknown_name("key", key, list(self))))
         return self.report.data[key]
 
     def __iter__(self) -> Iterator[str]:

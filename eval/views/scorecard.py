@@ -31,7 +31,7 @@ from ecsuite.files.format_numbers import with_format
 from ecsuite.games.tasks.directions import held_out_of
 from ecsuite.jobs.graph import Runner
 from ecsuite.parts.own_code import foreign_kinds, is_foreign
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, unknown_name
 from ecsuite.runtime.printable import preformatted
 from ecsuite.tables.forms import Form, as_text
 from ecsuite.tables.table import Table, as_frame
@@ -66,7 +66,7 @@ class Scorecard(Mapping[str, Score]):
         for score in self.scores:
             if score.name == name:
                 return score
-        raise KeyError(name)
+        raise KeyError(str(unknown_name("score", name, list(self))))
 
     def __iter__(self) -> Iterator[str]:
         """The names of the scores."""

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from ecsuite.games.config.experiment import CANDIDATES, DISTRACTORS, NEAREST, SHARED, may_hold_out, worlds_of
 from ecsuite.games.config.registry import SCHEDULES, WORLDS
-from ecsuite.games.config.sections import ROLES, Experiment, Tree
+from ecsuite.games.config.sections import LITERAL, OF_SOCIETIES, ROLES, SIGNALLING, Experiment, Tree
 from ecsuite.games.config.society import without_places
 from ecsuite.games.config.sources import content_digest
 from ecsuite.games.players.schedule import FromFile
@@ -23,6 +23,9 @@ from ecsuite.runtime.errors import ConfigError
 
 AT_RANDOM = "nearest, at random among equally near ones"
 """Identity of `distractors: nearest`; earlier versions broke ties in the same way in all rounds."""
+
+NUM_SHOWN = 3
+"""Maximum number of differences in an error message."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -193,7 +196,9 @@ def require_same_run(
         before["training"][key] = now["training"][key]
     if existing.schedule.kind == requested.schedule.kind and "schedule" in now:
         before["schedule"] = now["schedule"]
-    if difference := _difference(before, now):
+    omitted = {key: to_tree(made()) for key, made in OF_SOCIETIES.items()}
+    omitted |= {"play": to_tree(SIGNALLING), "reasoning": to_tree(LITERAL)}
+    if difference := _difference({**omitted, **before}, {**omitted, **now}):
         # User code is identified by checksums.
         for source, digest in {**existing.experiment.code, **requested.experiment.code}.items():
             difference = difference.replace(digest, source)
@@ -207,23 +212,41 @@ def require_same_run(
 
 def require_same_schedule(folder: Path, existing: RunContext, requested: RunContext) -> None:
     """Raise `ConfigError` if the requested epochs would change the learning rate of the run in the folder."""
-    if difference := _difference(to_tree(existing.schedule), to_tree(requested.schedule), "schedule."):
+    if difference := _difference(
+        {"schedule": to_tree(existing.schedule)}, {"schedule": to_tree(requested.schedule)}
+    ):
         raise ConfigError(
             f"the learning rate of the run in {folder} would differ at every step ({difference}): choose "
             "another folder with --out, and set schedule.num_epochs if epochs are to be added later"
         )
 
 
-def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> str:
-    """Describe the first setting in which two runs differ; empty if there is none."""
+def _difference(before: Tree, now: Tree) -> str:
+    """Describe the settings in which two runs differ, at most three; empty if there are none."""
+    found = list(_differences(before, now))
+    more = f"; and {len(found) - NUM_SHOWN} more" if len(found) > NUM_SHOWN else ""
+    return "; ".join(found[:NUM_SHOWN]) + more
+
+
+def _differences(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> Iterator[str]:
+    """Describe each setting in which two runs differ; of different parts, only their kinds."""
     for key in {**before, **now}:
         unset = "split" if key == CANDIDATES else None  # see `identity`
         old, new, name = before.get(key, unset), now.get(key, unset), f"{path}{key}"
         if isinstance(old, dict) and isinstance(new, dict):
-            if difference := _difference(old, new, f"{name}."):
-                return difference
-        elif old != new and path == "data.":  # checksums mean nothing to a reader
-            return f"the content of {key if '.' in key else f'world.{key}'} differs"
-        elif old != new:
-            return f"{name} is {old} in the folder, {new} requested"
-    return ""
+            yield from _differences(old, new, f"{name}.")
+        elif old == new:
+            continue
+        elif isinstance(section := old or new, dict) and None in (old, new):
+            none: Tree = dict.fromkeys(section)
+            yield from list(_differences(old or none, new or none, f"{name}.")) or [f"{name} differs"]
+        elif path == "data.":  # checksums mean nothing to a reader
+            yield f"the content of {key if '.' in key else f'world.{key}'} differs"
+        else:
+            yield f"{name} is {_shown(old)} in the folder, {_shown(new)} requested"
+        if key == KIND:
+            return  # the options of other kinds differ too
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else str(value)

@@ -393,7 +393,9 @@ def load_run(
     """
     run = RunFolder(Path(folder))
     if not run.is_run:
-        raise ConfigError(f"{folder}: not a run folder: it has no {run.config.name}")
+        has_file = run.path.is_file() and RunFolder(run.path.parent).is_run
+        advice = f"; expected the run folder, {run.path.parent}" if has_file else ""
+        raise ConfigError(f"{folder}: not a run folder: it has no {run.config.name}{advice}")
     found = run.experiment(note=note, trust_code=trust_code)
     return Run(run.path, found, note, flags_by_key or {})
 

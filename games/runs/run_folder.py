@@ -299,7 +299,7 @@ class RunFolder:
         if num_steps_done > num_steps:
             raise ConfigError(
                 f"the run in {folder} has {num_steps_done} steps ({num_steps_done / steps_per_epoch:.3g} epochs) "
-                f"already; --epochs {num_epochs} means {num_steps}"
+                f"already; --epochs {num_epochs} means {num_steps}: choose another folder with --out"
             )
         require_same_schedule(folder, existing, requested)
         if diverged_at is not None:

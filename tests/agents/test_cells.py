@@ -64,8 +64,7 @@ def test_bf16_is_close_and_trains_fp32_weights_that_begin_as_torchs(name):
     assert rounded.dtype == torch.bfloat16
     torch.testing.assert_close(rounded.float(), exact, rtol=0.05, atol=0.05)
     found, expected = (
-        torch.autograd.grad((each.float() * weights).sum(), list(ours.parameters()))
-        for each in (rounded, exact)
+        torch.autograd.grad((each.float() * weights).sum(), list(ours.parameters())) for each in (rounded, exact)
     )
     for gradient, reference in zip(found, expected, strict=True):
         assert gradient.dtype == torch.float32 and (gradient - reference).norm() < 0.05 * reference.norm()
@@ -232,9 +231,7 @@ def test_unrolled_gradients_equal_plain_autograd():
     for gradient, expected in zip(rounded, plain[:2], strict=True):
         assert gradient.dtype == torch.float32 and (gradient - expected).norm() < 0.05 * expected.norm()
     total = recur(layer.unroll(torch.float32), weights, inputs)
-    first, *again = (
-        torch.autograd.grad(total, list(layer.parameters()), retain_graph=True) for _ in range(3)
-    )
+    first, *again = (torch.autograd.grad(total, list(layer.parameters()), retain_graph=True) for _ in range(3))
     for later in again:
         assert all((each == other).all() for each, other in zip(first, later, strict=True))
 

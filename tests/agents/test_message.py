@@ -181,11 +181,7 @@ def test_receivers_without_recurrence_are_their_formulas(discrete_message):
     for receiver, message, expected in (
         (flat, discrete_message(ids), flat.embed(ids).tanh().transpose(0, 1).flatten(1)),
         (total, discrete_message(ids), sum(tables[place, ids[place]] for place in range(6)).tanh()),
-        (
-            deep,
-            discrete_message(ids),
-            nn.functional.linear(embedded, deep.combine.weight, deep.combine.bias).tanh(),
-        ),
+        (deep, discrete_message(ids), nn.functional.linear(embedded, deep.combine.weight, deep.combine.bias).tanh()),
         (mean, discrete_message(ids), of_mean),
         (mean, discrete_message(ids[[3, 0, 5, 1, 4, 2]]), of_mean),
         (mean, short, mean.embed(ids[:2]).mean(0).tanh()),

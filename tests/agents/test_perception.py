@@ -137,10 +137,7 @@ def test_outlines_and_half_of_the_maps_of_conv_max_have_no_colours():
         torch.testing.assert_close(outlined[0, ..., channel], expected)
         torch.testing.assert_close(outlined[1, ..., channel], expected)
     assert not outlined[2].any()  # a black image has no outlines
-    perception, image_batch = (
-        PERCEPTIONS.load("conv_max")(PerceptionOptions(), object_shape=IMAGES).eval(),
-        images(2),
-    )
+    perception, image_batch = (PERCEPTIONS.load("conv_max")(PerceptionOptions(), object_shape=IMAGES).eval(), images(2))
     colored, otherwise = perception(image_batch), perception(image_batch.flip(-1) / 2)
     same = torch.isclose(colored, otherwise, rtol=1e-4, atol=1e-5).all(0)
     assert same.tolist() == ([False] * 32 + [True] * 32) * 2  # maxima, then sums
@@ -184,9 +181,7 @@ class Tiny(nn.Sequential):
     num_features = 4
 
     def __init__(self):
-        super().__init__(
-            nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()
-        )
+        super().__init__(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
 
     def forward(self, pixels):
         if pixels.shape[-1] == 13:
@@ -249,20 +244,14 @@ def test_what_is_not_there_is_told_in_one_line(tmp_path, monkeypatch):
     for options, message in (
         ({"model": "tinny"}, "unknown perception.model 'tinny'; did you mean 'tiny'"),
         ({"weights": "nowhere"}, "perception.weights: nowhere: expected a safetensors file"),
-        (
-            {"weights": f"{tmp_path}/x.pth"},
-            f"perception.weights: {tmp_path}/x.pth: expected a safetensors file",
-        ),
+        ({"weights": f"{tmp_path}/x.pth"}, f"perception.weights: {tmp_path}/x.pth: expected a safetensors file"),
         ({"weights": f"{tmp_path}/bad.safetensors"}, "expected a safetensors file, got an error"),
         ({"weights": f"{tmp_path}/other.safetensors"}, "not the weights of tiny: it has no 0.bias"),
         ({"shape": (13, 13, 3)}, r"perception.side: tiny does not accept images of 13 pixels \(no 13"),
     ):
         with pytest.raises(ConfigError, match=message):
             make_pretrained(**options)
-    assert make_pretrained(shape=(13, 13, 3), side=16)(torch.rand(2, 13, 13, 3)).shape == (
-        2,
-        4,
-    )  # images are scaled
+    assert make_pretrained(shape=(13, 13, 3), side=16)(torch.rand(2, 13, 13, 3)).shape == (2, 4)  # images are scaled
     monkeypatch.setitem(sys.modules, "timm", None)
     with pytest.raises(ConfigError, match=r"pip install -e '\.\[vision\]'"):
         make_pretrained()

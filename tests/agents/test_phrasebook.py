@@ -43,9 +43,7 @@ def read(book, message, unknown="skip"):
 
 def test_a_speaker_covers_a_meaning_in_the_order_of_positions_while_there_is_room():
     book = book_of(
-        pair_of("ab", ["x=0"], 2, position=1),
-        pair_of("c", ["y=0"], 1, position=0),
-        pair_of("d", ["x=0"], 0.5),
+        pair_of("ab", ["x=0"], 2, position=1), pair_of("c", ["y=0"], 1, position=0), pair_of("d", ["x=0"], 0.5)
     )
     assert said(book, {0, 2}) == "cab" and said(book, {0, 2}, fill="repeat") == "cabc"
     assert said(book, {0, 2}, room=2) == "ab"  # the form of the highest weight, and there is no room for more

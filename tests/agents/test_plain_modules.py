@@ -34,10 +34,7 @@ def make(kind="gumbel", length="variable", dtype=torch.float32, *, plain=("sende
         "disc_tiny",
         [
             *("sender.hidden_size=16", "receiver.hidden_size=16", "training.batch_size=16"),
-            *(
-                f"channel.kind={kind}",
-                "channel.word_size=6" if kind in WORDS_OF_VALUES else f"channel.length={length}",
-            ),
+            *(f"channel.kind={kind}", "channel.word_size=6" if kind in WORDS_OF_VALUES else f"channel.length={length}"),
             *(f"{key}={value}" for key, value in settings.items()),
         ],
     )

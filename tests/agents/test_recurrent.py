@@ -74,8 +74,7 @@ def test_style_icy_embeds_without_a_bias_from_the_standard_normal():
 def test_layers_equal_torch(torch_layers, discrete_message, cell, num_layers):
     torch.manual_seed(0)
     receiver = RecurrentReceiver(
-        RecurrentReceiver.Options(hidden_size=6, embedding_size=5, cell=cell, num_layers=num_layers),
-        vocab_size=4,
+        RecurrentReceiver.Options(hidden_size=6, embedding_size=5, cell=cell, num_layers=num_layers), vocab_size=4
     )
     ids = torch.randint(0, 5, (7, 3))
     outputs, _ = torch_layers(cell, receiver.cells)(receiver.embed(ids))

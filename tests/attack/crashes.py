@@ -45,9 +45,7 @@ def train_society(settings):
 HERE = ["--workers", "1", "--device", "cpu"]
 ICY = "icy --model fc1l --grammar perm --num-attributes 2 --num-values 2 --cache c --seeds 1 --out i.json"
 STUDY = {"base": "disc_tiny", "vary": {"channel.vocab_size": [3, 5]}, "seeds": [4], "score": ["topsim"]}
-STUDY["set"] = {
-    name: json.loads(value) for name, value in (each.split("=") for each in GAME) if "seed" not in name
-}
+STUDY["set"] = {name: json.loads(value) for name, value in (each.split("=") for each in GAME) if "seed" not in name}
 XTREME = "--tasks udpos,tatoeba --human human.txt --out x.json".split()
 COMMANDS = {
     "train": ([], [*TRAIN, "--resume"]),
@@ -216,14 +214,7 @@ def attack(name, fault, points, every, print_fault=print):
         chosen = range(1, num_events + 1, every)
         if points:
             chosen = sorted({1 + index * (num_events - 1) // max(1, points - 1) for index in range(points)})
-        figures = {
-            "command": name,
-            "fault": fault,
-            "events": num_events,
-            "kinds": kinds,
-            "tried": 0,
-            "survived": 0,
-        }
+        figures = {"command": name, "fault": fault, "events": num_events, "kinds": kinds, "tried": 0, "survived": 0}
         for at in chosen:
             folder = fresh(prepared, Path(scratch) / "work")
             code, said, *_ = ecsuite(folder, line, at, fault)

@@ -54,12 +54,7 @@ class Events:
 
     def install(self, exchange=setattr):
         """Exchange the functions that change files, with `exchange(module, name, function)`."""
-        for kind, name in (
-            ("unlink", "unlink"),
-            ("unlink", "remove"),
-            ("mkdir", "mkdir"),
-            ("rmdir", "rmdir"),
-        ):
+        for kind, name in (("unlink", "unlink"), ("unlink", "remove"), ("mkdir", "mkdir"), ("rmdir", "rmdir")):
             exchange(os, name, self._checked(kind, getattr(os, name)))
         for name in ("rename", "replace"):
             exchange(os, name, self._checked("rename", getattr(os, name)))

@@ -83,14 +83,7 @@ def attack(name, num_flips, seed=0, print_fault=print):
                     print_fault(f"{' '.join(reader)[:60]}: {file}, bit {bit}: {result} {said[-300:]}")
     readings = sum(results.values())
     good = readings - results["other"] - results["crashed"]
-    return {
-        "command": name,
-        "files": len(files),
-        "flips": num_flips,
-        "readings": readings,
-        "good": good,
-        **results,
-    }
+    return {"command": name, "files": len(files), "flips": num_flips, "readings": readings, "good": good, **results}
 
 
 def main():

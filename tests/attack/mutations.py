@@ -21,21 +21,7 @@ TOKENS = (
     *(b"\x1b[31m", b"PAR1", b"\x1f\x8b", b"PK\x03\x04", b"=cmd|'/c calc'!A0", b"$(reboot)", b"%s%n", b"__class__"),
 )  # fmt: skip
 """What is put into input."""
-NUMBERS = (
-    0,
-    1,
-    127,
-    128,
-    255,
-    2**15 - 1,
-    2**16 - 1,
-    2**31 - 1,
-    2**31,
-    2**32 - 1,
-    2**40,
-    2**63 - 1,
-    2**64 - 1,
-)
+NUMBERS = (0, 1, 127, 128, 255, 2**15 - 1, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**63 - 1, 2**64 - 1)
 """Sizes and offsets that formats do not expect."""
 
 
@@ -63,19 +49,14 @@ def _inside(data: bytes, random_: random.Random, others: Sequence[bytes], ending
     """Packed input whose content is changed, with a right checksum; some of it is a bomb of zeros."""
     if ending == ".npz":
         packed = io.BytesIO()
-        with (
-            zipfile.ZipFile(io.BytesIO(data)) as before,
-            zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as after,
-        ):
+        with zipfile.ZipFile(io.BytesIO(data)) as before, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as after:
             chosen = random_.choice(before.namelist())
             for name in before.namelist():
                 content = before.read(name)
                 after.writestr(name, mutated(content, random_, others, "") if name == chosen else content)
         return packed.getvalue()
     module = gzip if ending == ".gz" else lzma
-    content = (
-        bytes(1 << 26) if random_.random() < 0.01 else mutated(module.decompress(data), random_, others, "")
-    )
+    content = bytes(1 << 26) if random_.random() < 0.01 else mutated(module.decompress(data), random_, others, "")
     return module.compress(content)
 
 

@@ -27,11 +27,7 @@ SECONDS_STOPPED = 0.2
 def without_spare(files):
     """Files without all but the newest checkpoint of a folder: a request to stop writes one of its own."""
     newest = {str(Path(name).parent): name for name in sorted(files) if "checkpoint-" in name}
-    return {
-        name: content
-        for name, content in files.items()
-        if "checkpoint-" not in name or name in newest.values()
-    }
+    return {name: content for name, content in files.items() if "checkpoint-" not in name or name in newest.values()}
 
 
 def attack(name, signals, times, seed=0, print_fault=print):

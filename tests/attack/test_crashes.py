@@ -17,9 +17,7 @@ ALL = ["train", "society", "kickback", "score", "icy", "xferbench", "sweep", "xt
 
 
 def figures(script, *arguments):
-    done = subprocess.run(
-        [sys.executable, str(FOLDER / script), *map(str, arguments)], capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, str(FOLDER / script), *map(str, arguments)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 

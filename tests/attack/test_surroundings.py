@@ -111,11 +111,7 @@ def start(line, *, shell='"$@"', variables=()):
 @pytest.mark.parametrize("name", SURROUNDINGS)
 def test_the_same_bytes_in_fresh_processes(whole, name):
     folder = Path("é") / "r"
-    for line in (
-        [*TRAIN, "--out", folder],
-        ["score", folder, *SCORE],
-        [*ICY, "--cache", "é/cache", "--workers", "2"],
-    ):
+    for line in ([*TRAIN, "--out", folder], ["score", folder, *SCORE], [*ICY, "--cache", "é/cache", "--workers", "2"]):
         done = start(line, shell=SHELL.get(name, '"$@"'), variables=SURROUNDINGS[name])
         assert done.returncode == 0 and b"Traceback" not in done.stderr, done.stderr.decode()
     assert contents(folder) == whole and len(list(Path("é/cache/results").iterdir())) >= 2
@@ -142,10 +138,7 @@ def test_a_read_only_mount(whole):
     shell = f"exec unshare -m sh -c '{mount}' sh \"$@\""
     done = start(["score", "run", "--metrics", "posdis"], shell=shell)
     assert done.returncode == 0 and b"run: read-only file system: the scores are not stored" in done.stderr
-    for line in (
-        ["score", "run", *SCORE, "--out", "run/s.json"],
-        [*ICY, "--cache", "run/cache", "--workers", "1"],
-    ):
+    for line in (["score", "run", *SCORE, "--out", "run/s.json"], [*ICY, "--cache", "run/cache", "--workers", "1"]):
         done = start(line, shell=shell)
         assert refused(done.returncode, done.stderr.decode(), "run"), done.stderr
     assert contents(Path("run")) == whole

@@ -15,10 +15,7 @@ def words(seed: int = 0) -> Sample:
     """Messages of words of two symbols about two attributes, of which some symbols are left out."""
     rng = np.random.default_rng(seed)
     attributes = rng.integers(4, size=(120, 2))
-    rows = [
-        [value // 2 + 1 + 2 * place for place, value in enumerate(row) for _ in range(2)]
-        for row in attributes
-    ]
+    rows = [[value // 2 + 1 + 2 * place for place, value in enumerate(row) for _ in range(2)] for row in attributes]
     messages = [tuple(symbol for symbol in row if rng.random() > 0.2) for row in rows]
     return Sample(messages=messages, attributes=attributes)
 
@@ -49,9 +46,7 @@ def test_readings_differ_where_they_are_known_to():
 
 def test_boundaries_agree_where_every_message_ends_in_a_mark():
     rng = np.random.default_rng(1)
-    rows = [
-        [int(symbol) for _ in range(4) for symbol in ((1, 2), (2, 3, 1))[rng.integers(2)]] for _ in range(60)
-    ]
+    rows = [[int(symbol) for _ in range(4) for symbol in ((1, 2), (2, 3, 1))[rng.integers(2)]] for _ in range(60)]
     marked = [(*row, 5) for row in rows]
     sample = Sample(messages=marked, attributes=np.zeros((60, 1), int))
     own = word_boundaries(sample, threshold=0.5)

@@ -38,8 +38,6 @@ def test_a_step_that_is_asked_to_stop_is_gone_on_with(tmp_path, monkeypatch, cap
     assert "paren_synth-danish: next; run this again to continue" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("code", "expected"), [("import sys; sys.exit(3)", 3), ("import time; time.sleep(60)", 75)]
-)
+@pytest.mark.parametrize(("code", "expected"), [("import sys; sys.exit(3)", 3), ("import time; time.sleep(60)", 75)])
 def test_a_command_ends_by_itself_or_is_asked_to(code, expected):
     assert script.run([sys.executable, "-S", "-c", code], 60 if expected == 3 else 0.1) == expected

@@ -69,14 +69,7 @@ def test_counts_of_a_known_package_in_all_threads(tmp_path):
     title = "score corpus --metrics topsim,cbm"
     counts = {row["name"].removeprefix(f"{title}: "): row["values"] for row in document["rows"]}
     # main, in_thread, numbers (resumed twice more), count, and decorated, which is cached
-    assert counts == {
-        "functions": [5],
-        "files": [2],
-        "calls": [7],
-        "lambdas": [1],
-        "median": [2],
-        "longest": [7],
-    }
+    assert counts == {"functions": [5], "files": [2], "calls": [7], "lambdas": [1], "median": [2], "longest": [7]}
     assert header.split()[:6] == list(counts) and score.split()[-1] == "cli.py:main"
     assert "compare a b" in compare and "not measured: " in compare
     assert document["faults"].keys() == {"compare a b"} and document["longest"] == {title: "cli.py:main"}

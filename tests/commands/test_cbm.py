@@ -106,9 +106,7 @@ def test_mistake(refused, arguments):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["asked", "killed"])
 def test_a_study_that_was_stopped_goes_on_from_the_checkpoints_of_its_workers(ecsuite, tmp_path, number):
     long = [*QUICK, "--set", "training.num_examples=200000", "--seeds", "1"]
-    child = subprocess.Popen(
-        [*PYTHON, "cbm", "small.yaml", *long, "--workers", "2"], stderr=subprocess.PIPE, text=True
-    )
+    child = subprocess.Popen([*PYTHON, "cbm", "small.yaml", *long, "--workers", "2"], stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
 
     def begun():

@@ -34,11 +34,7 @@ LINES = {
 def asked(line):
     """What a shell sets when it asks for what may stand at the end of a line."""
     words = line.split(" ")
-    return {
-        "COMP_WORDS": "\n".join(words),
-        "COMP_CWORD": str(len(words) - 1),
-        "_ECSUITE_COMPLETE": "complete_bash",
-    }
+    return {"COMP_WORDS": "\n".join(words), "COMP_CWORD": str(len(words) - 1), "_ECSUITE_COMPLETE": "complete_bash"}
 
 
 @pytest.mark.parametrize("line", LINES)

@@ -44,9 +44,7 @@ def test_pairs(command, tmp_path):
 def test_tasks_of_xtreme(command, tmp_path, monkeypatch):
     content = tmp_path / "train.json"
     content.write_text("{}")
-    origins = {
-        task: (Origin(url=content.as_uri(), member="(.*)", path=rf"{task}/\1"),) for task in ("udpos", "panx")
-    }
+    origins = {task: (Origin(url=content.as_uri(), member="(.*)", path=rf"{task}/\1"),) for task in ("udpos", "panx")}
     monkeypatch.setattr("ecsuite.downloads.xtreme.ORIGINS", origins)
     monkeypatch.setattr("ecsuite.downloads.web.open_url", urlopen)
     result = command("xtreme", "--tasks", " panx", "--out", tmp_path / "here")
@@ -60,6 +58,4 @@ def test_a_terminated_download_leaves_what_is_finished(command, tmp_path):
     result = command("wikipedia", "--languages", "da,stop,eu", "--articles", 2)
     assert result.exit_code == 75
     assert sorted(path.name for path in (tmp_path / "wikipedia").iterdir()) == ["da.jsonl.gz", "sources.json"]
-    assert result.stderr.splitlines()[-1] == (
-        "stopped; finished files are stored, and the same command continues"
-    )
+    assert result.stderr.splitlines()[-1] == ("stopped; finished files are stored, and the same command continues")

@@ -34,10 +34,7 @@ def test_a_new_file_passes_its_checks(ecsuite, succeeded, monkeypatch, kind, lef
 
 
 QUICK = ("distance", "reward", "frequencies", "learner")
-SMALL = [
-    f"--set={each}"
-    for each in ("training.num_examples=64", "training.batch_size=16", "training.num_epochs=1")
-]
+SMALL = [f"--set={each}" for each in ("training.num_examples=64", "training.batch_size=16", "training.num_epochs=1")]
 
 
 @pytest.mark.parametrize(
@@ -62,9 +59,7 @@ def test_a_new_file_is_used_as_the_command_says(succeeded, tmp_path, kind):
 @pytest.mark.slow
 def test_the_test_beside_it_is_run_by_pytest(ecsuite, tmp_path):
     assert ecsuite("new", "metric", "mine.py")[0] == 0
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "test_mine.py"], capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "test_mine.py"], capture_output=True, text=True)
     assert done.returncode == 0 and "9 passed" in done.stdout
 
 
@@ -95,15 +90,7 @@ def test_a_grammar_may_be_a_class_with_options(ecsuite, succeeded, tmp_path):
 
 def test_commands_that_meet_foreign_code_have_the_option(ecsuite, succeeded, tmp_path, monkeypatch):
     assert ecsuite("new", "loss", "own.py")[0] == 0
-    line = [
-        "train-game",
-        "disc_tiny",
-        "--loss",
-        "./own.py:Own",
-        "--out",
-        "run",
-        "--set=training.num_epochs=1",
-    ]
+    line = ["train-game", "disc_tiny", "--loss", "./own.py:Own", "--out", "run", "--set=training.num_epochs=1"]
     assert ecsuite(*line, "--set", "training.num_examples=64")[0] == 0
     (tmp_path / "study.yaml").write_text("base: run/config.yaml\nvary: {channel.vocab_size: [5]}\nseeds: 1\n")
     for command in (
@@ -138,6 +125,4 @@ def test_a_run_with_parts_is_repeated_with_trust_alone(ecsuite, refused, tmp_pat
     assert not (tmp_path / "again").exists()
     code, _, err = ecsuite("train-game", "run/config.yaml", "--out", "again", "--trust-code")
     assert code == 0 and "code: ./own.py, unchanged since the run" in err
-    assert (tmp_path / "again" / "corpus.jsonl").read_bytes() == (
-        tmp_path / "run" / "corpus.jsonl"
-    ).read_bytes()
+    assert (tmp_path / "again" / "corpus.jsonl").read_bytes() == (tmp_path / "run" / "corpus.jsonl").read_bytes()

@@ -132,9 +132,7 @@ def test_a_claim_about_corpora_that_are_there(ecsuite, refused, succeeded):
         Path(f"c{number}").mkdir()
         Path(f"c{number}", "corpus.jsonl").write_text(words)
     study = 'study:\n  collection: {corpora: "c*/corpus.jsonl", score: [elcc]}\n'
-    criterion = (
-        "criterion: {kind: effect, statistic: {measure: Unique Lines}, arm: {}, baseline: 1, published: 0.5, "
-    )
+    criterion = "criterion: {kind: effect, statistic: {measure: Unique Lines}, arm: {}, baseline: 1, published: 0.5, "
     criterion += "published_from: made up}\n"
     head, tail = MINE.partition("study:")[0], "pilots: {seeds: [], runs: 0}\n"
     Path("mine.yaml").write_text(head + study + tail + criterion)

@@ -127,9 +127,7 @@ def test_bad_translations_are_refused(xtreme, write_data, tiny_bert, protocol, t
     for name, source in copies.items():
         (data / name).parent.mkdir(parents=True, exist_ok=True)
         (data / name).write_text((data / source).read_text())
-    code, out, err = xtreme(
-        "--model", tiny_bert, "--tasks", task, "--protocol", protocol, "--languages", "de,ru"
-    )
+    code, out, err = xtreme("--model", tiny_bert, "--tasks", task, "--protocol", protocol, "--languages", "de,ru")
     assert (code, out) == (2, "")
     assert err.startswith(message) and len(err.splitlines()) == 1
 
@@ -137,9 +135,7 @@ def test_bad_translations_are_refused(xtreme, write_data, tiny_bert, protocol, t
 def test_predictions_of_a_run_are_scored_and_analysed(xtreme, succeeded, tiny_bert, write_data):
     write_data("xnli", "xquad", "bucc2018")
     tasks = "xnli,udpos,panx,xquad,bucc2018,tatoeba"
-    code, _, err = xtreme(
-        "--model", tiny_bert, "--tasks", tasks, "--predictions", "kept", "--out", "run.json"
-    )
+    code, _, err = xtreme("--model", tiny_bert, "--tasks", tasks, "--predictions", "kept", "--out", "run.json")
     assert code == 0, err
     folders = ("--predictions", "kept/predictions", "--labels", "kept/labels", "--languages", "available")
     out = succeeded("xtreme", "evaluate", *folders, "--analyses", "--data", "data", "--json")

@@ -61,9 +61,7 @@ def analysed(run, tmp_path, *options):
 def test_scores_by_group_and_by_the_size_of_wikipedia(run, write_submission, tmp_path):
     write_submission(tmp_path, ("pawsx",))
     (tmp_path / "articles.tsv").write_text("en\t100\nde\t10\nfr\t20\nes\t30\n")
-    found = analysed(
-        run, tmp_path, "--articles", tmp_path / "articles.tsv", "--plot", tmp_path / "wikipedia.svg"
-    )
+    found = analysed(run, tmp_path, "--articles", tmp_path / "articles.tsv", "--plot", tmp_path / "wikipedia.svg")
     assert found["by_family"]["IE: Germanic"] == {"pawsx": 75}
     assert found["by_family"]["Japonic"] == {"pawsx": 50}
     assert found["by_script"]["Latin"] == {"pawsx": pytest.approx(62.5)}
@@ -91,9 +89,7 @@ def test_published_scores_are_beside_the_submission(run, write_submission, tmp_p
     published = packaged_yaml("ecsuite.eval.xtreme.scoring", "published.yaml")
     for entry in published.values():
         if "average" in entry:  # the paper's average is over F1 and exact match of questions
-            scores = [
-                statistics.mean(each) if isinstance(each, list) else each for each in entry["scores"].values()
-            ]
+            scores = [statistics.mean(each) if isinstance(each, list) else each for each in entry["scores"].values()]
             assert statistics.mean(scores) == pytest.approx(entry["average"], abs=0.06)
 
 

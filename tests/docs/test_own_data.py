@@ -16,9 +16,7 @@ WORDS = dict(zip("red blue green star dot box".split(), "ne lu ka po wa mi".spli
 IDS = dict(zip(WORDS, (3, 1, 4, 5, 9, 2), strict=True))
 
 
-PLACES = list(
-    enumerate((*[WORDS[each] for each in pair], *[IDS[each] for each in pair], *pair) for pair in GRID)
-)
+PLACES = list(enumerate((*[WORDS[each] for each in pair], *[IDS[each] for each in pair], *pair) for pair in GRID))
 TABLES = {
     "table.csv": ("message,color,shape", "{a} {b},{c},{s}"),
     "lists.csv": ("message,color,shape", '"[{a}, {b}, 0]",{c},{s}'),
@@ -41,13 +39,7 @@ def files(tmp_path_factory):
     for name, (header, row) in TABLES.items():
         lines = [] if header is None else [header]
         for n, (v, w, a, b, c, s) in PLACES:
-            numbers = {
-                "third": n // 3,
-                "time": n * 7.5,
-                "next": n + 1,
-                "fourth": n % 4,
-                "some": "" if n == 4 else s,
-            }
+            numbers = {"third": n // 3, "time": n * 7.5, "next": n + 1, "fourth": n % 4, "some": "" if n == 4 else s}
             lines.append(row.format(n=n, v=v, w=w, a=a, b=b, c=c, s=s, **numbers))
         texts[name] = "".join(f"{line}\n" for line in lines)
     texts["speakers.csv"] = texts.pop("A.csv") + texts.pop("B.csv")

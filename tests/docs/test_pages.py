@@ -83,9 +83,7 @@ def test_llms_txt_lists_the_pages_of_the_contents(tmp_path):
     (tmp_path / "conf.py").write_text('project = "ours"\nextensions = ["myst_parser"]\n')
     contents = "```{toctree}\n:hidden:\n:caption: Start\nfirst\nparts/second\n```\n"
     (tmp_path / "index.md").write_text(f"# Ours\n\nGames are\nplayed. More.\n\n{contents}")
-    (tmp_path / "first.md").write_text(
-        "# Begin *here*\n\n`ours run` plays 2.5 games (Ax et al. 2020). Then stop.\n"
-    )
+    (tmp_path / "first.md").write_text("# Begin *here*\n\n`ours run` plays 2.5 games (Ax et al. 2020). Then stop.\n")
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "second.md").write_text("# Parts\n\n## One\n\nA list:\n\n- a part\n")
     out = tmp_path / "out"
@@ -100,19 +98,13 @@ def test_llms_txt_lists_the_pages_of_the_contents(tmp_path):
 
 
 LINES = (ROOT / "docs/reliability.md").read_text().partition("## What a kill")[0].splitlines()
-PROMISES = [[cell.strip() for cell in line.strip("|").split("|")] for line in LINES if line.startswith("|")][
-    2:
-]
+PROMISES = [[cell.strip() for cell in line.strip("|").split("|")] for line in LINES if line.startswith("|")][2:]
 assert len(PROMISES) >= 11
 
 
 @functools.cache
 def functions(file):
-    return {
-        node.name
-        for node in ast.walk(ast.parse((ROOT / file).read_text()))
-        if isinstance(node, ast.FunctionDef)
-    }
+    return {node.name for node in ast.walk(ast.parse((ROOT / file).read_text())) if isinstance(node, ast.FunctionDef)}
 
 
 @pytest.mark.parametrize("number", range(len(PROMISES)))

@@ -10,9 +10,7 @@ class Hub:
     """Replaces the library `datasets`; rows by config, what was asked for, how many rows were read, and faults."""
 
     def __init__(self):
-        self.rows = {
-            f"20231101.{code}": [{"text": text} for text in texts] for code, texts in ARTICLES.items()
-        }
+        self.rows = {f"20231101.{code}": [{"text": text} for text in texts] for code, texts in ARTICLES.items()}
         self.asked, self.num_read, self.faults = [], 0, {}
 
     def load_dataset(self, path, name, *, revision, split, streaming):

@@ -75,9 +75,7 @@ def test_a_config_that_the_hub_lacks(make):
     with pytest.raises(ConfigError) as caught:
         make(config="xx")
     message = str(caught.value)
-    assert message.startswith(
-        "huggingface.co does not have some/set xx: ValueError: BuilderConfig 'xx' not found."
-    )
+    assert message.startswith("huggingface.co does not have some/set xx: ValueError: BuilderConfig 'xx' not found.")
     assert message.endswith(" …") and len(message) < 400
 
 

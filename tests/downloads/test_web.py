@@ -107,9 +107,7 @@ def test_a_server_without_ranges(get, server):
     assert server.asked == ["bytes=1000-"]
 
 
-@pytest.mark.parametrize(
-    "record", [None, b"?", b'{"url":"https://else","etag":null,"modified":null,"size":9}']
-)
+@pytest.mark.parametrize("record", [None, b"?", b'{"url":"https://else","etag":null,"modified":null,"size":9}'])
 def test_a_part_of_something_unknown_is_not_continued(get, server, record):
     get.part.write_bytes(CONTENT[:9])
     if record is not None:

@@ -65,9 +65,9 @@ def test_the_real_library_streams_shards_in_order_and_lets_go(tmp_path):
     shards = tmp_path / "hub" / "20231101.da"
     shards.mkdir(parents=True)
     for shard in range(12):
-        rows = [
-            {"id": str(number), "url": "", "title": "", "text": text} for number, text in enumerate(texts)
-        ][shard * 40 : shard * 40 + 40]
+        rows = [{"id": str(number), "url": "", "title": "", "text": text} for number, text in enumerate(texts)][
+            shard * 40 : shard * 40 + 40
+        ]
         file = shards / f"train-{shard:05d}-of-00012.parquet"
         parquet.write_table(pyarrow.Table.from_pylist(rows), file, row_group_size=10)
     (tmp_path / "hub" / "README.md").write_text(CARD)

@@ -220,9 +220,7 @@ LINK = "in the place of a file; nothing of it was used"
     ],
     ids=["tar ..", "tar absolute", "tar symlink", "tar hard link", "zip ..", "zip drive", "zip symlink", "nested"],
 )  # fmt: skip
-def test_an_archive_that_leads_elsewhere_is_refused_whole(
-    web, prepare, tmp_path, task, name, content, message
-):
+def test_an_archive_that_leads_elsewhere_is_refused_whole(web, prepare, tmp_path, task, name, content, message):
     (web / name).write_bytes(content)
     with pytest.raises(ConfigError, match=f"^{re.escape((web / name).as_uri())}: .*{message}$"):
         prepare(task)

@@ -125,9 +125,7 @@ def test_symbols_keep_their_text(tmp_path):
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
-@pytest.mark.parametrize(
-    ("name", "text"), [("a.jsonl", records()), ("a.csv", SAME["commas"]), ("a.txt", "3 5\n1 9\n")]
-)
+@pytest.mark.parametrize(("name", "text"), [("a.jsonl", records()), ("a.csv", SAME["commas"]), ("a.txt", "3 5\n1 9\n")])
 def test_packed_files(tmp_path, name, text, pack):
     plain, packed = tmp_path / name, tmp_path / f"{name}.{'gz' if pack is gzip.compress else 'xz'}"
     plain.write_text(text)
@@ -188,9 +186,7 @@ def test_a_file_of_one_record(tmp_path):
     assert said(ec.read_corpus(tmp_path / "a.json")) == [["ne", "po"], ["lu", "wa"]]
 
 
-@pytest.mark.parametrize(
-    "values", [("1.1", "1.10", "2"), ("+1", "1", "-1"), ("1e2", "100", "2"), ("1.0", "1", "2")]
-)
+@pytest.mark.parametrize("values", [("1.1", "1.10", "2"), ("+1", "1", "-1"), ("1e2", "100", "2"), ("1.0", "1", "2")])
 def test_values_that_are_one_number_stay_different(tmp_path, values):
     written = dict(zip(COLORS, values, strict=True))
     rows = [f"{a} {b},{written[color]},{shape}" for (a, b), (color, shape) in zip(IDS, GRID, strict=True)]
@@ -200,6 +196,6 @@ def test_values_that_are_one_number_stay_different(tmp_path, values):
     if "1.10" in values:
         with pytest.raises(ReadingQuestion, match="are the numbers of section values, or measures"):
             ec.read_corpus(tmp_path / "a.csv")
-    assert ec.read_corpus(tmp_path / "a.csv", columns={"section": "feature", "shape": "kept"}).meanings[
-        0, 0
-    ] == float(values[0])
+    assert ec.read_corpus(tmp_path / "a.csv", columns={"section": "feature", "shape": "kept"}).meanings[0, 0] == float(
+        values[0]
+    )

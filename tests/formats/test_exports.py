@@ -254,9 +254,7 @@ def drawn(rng):
     kinds = (["red", "blue", "grün", "pink"], ["star", "box", "dot", "ring"])
     colors, shapes = (rng.sample(names, rng.randint(2, 4)) for names in kinds)
     words = rng.sample(WORDS, len(WORDS))
-    pairs = [
-        (c, s, f"{words[a]} {words[-1 - b]}") for a, c in enumerate(colors) for b, s in enumerate(shapes)
-    ]
+    pairs = [(c, s, f"{words[a]} {words[-1 - b]}") for a, c in enumerate(colors) for b, s in enumerate(shapes)]
     rows = [*pairs, *rng.choices(pairs, k=rng.randint(0, 5))]
     return rng.sample(rows, len(rows))
 
@@ -300,12 +298,7 @@ def check_damaged(folder, number):
 
 
 EXPORTS = Path(__file__).with_name("exports")
-NAMED = [
-    ("red", "star", "ne po"),
-    ("red", "box", "ne ki"),
-    ("blue", "star", "wa po"),
-    ("blue", "box", "wa ki"),
-]
+NAMED = [("red", "star", "ne po"), ("red", "box", "ne ki"), ("blue", "star", "wa po"), ("blue", "box", "wa ki")]
 TALK = ["ne po", "wa ki", "[cooperate]", "[defect]", "ne po wa", "wa ki ne"]
 MADE = {
     "otree.csv": ("otree", NAMED), "otree_wide.csv": ("otree", NAMED),

@@ -22,31 +22,17 @@ values = st.recursive(
     max_leaves=6,
 )
 marks = [*b'[ ] , 0 12 - .5 e9 " \\u d800 \xff \x00'.split(b" "), b" ", b"\n", b"\r\n"]
-lines = [
-    b"[1, 2]\n",
-    b"[]\n",
-    b'["4.7.0", "19"]\n',
-    b'[1]\t["a"]\n',
-    b'"a b"\n',
-    b"{}",
-    b"NaN",
-    b"\x1f\x8b",
-    b"PAR1",
-]
+lines = [b"[1, 2]\n", b"[]\n", b'["4.7.0", "19"]\n', b'[1]\t["a"]\n', b'"a b"\n', b"{}", b"NaN", b"\x1f\x8b", b"PAR1"]
 pieces = st.sampled_from(marks + lines)
 line = st.one_of(st.lists(symbol, max_size=4).map(str), values.map(json.dumps)).map(str.encode)
-noise = st.one_of(
-    st.binary(max_size=60), st.lists(pieces, max_size=20).map(b"".join), st.lists(line).map(b"\n".join)
-)
+noise = st.one_of(st.binary(max_size=60), st.lists(pieces, max_size=20).map(b"".join), st.lists(line).map(b"\n".join))
 
 
 def read_exactly(line: bytes) -> list[int]:
     return [int(symbol) for symbol in ints(decode(line))["message"]]
 
 
-@given(
-    messages, st.sampled_from([str, lambda row: json.dumps(row, separators=(",", ":"))]), st.integers(1, 40)
-)
+@given(messages, st.sampled_from([str, lambda row: json.dumps(row, separators=(",", ":"))]), st.integers(1, 40))
 @settings(max_examples=25, deadline=None)
 def test_the_fast_reader_agrees_with_the_exact_one(rows, write, block):
     lines = "".join(f"{write(row)}\n" for row in rows).encode()
@@ -78,19 +64,11 @@ WHOLE_FILE = re.compile(
 LINE = re.compile(r"(corpus|meanings).jsonl(:|: item )[1-9]\d*: expected .+, got .")
 
 
-@given(
-    st.just(b"[1]\n[2]\n") | noise,
-    st.none() | noise,
-    st.none() | noise | values.map(json.dumps).map(str.encode),
-)
+@given(st.just(b"[1]\n[2]\n") | noise, st.none() | noise, st.none() | noise | values.map(json.dumps).map(str.encode))
 @settings(max_examples=50, deadline=None)
 def test_any_bytes_are_a_corpus_or_have_a_fault_that_is_named(corpus, meanings, metadata):
     with tempfile.TemporaryDirectory() as folder:
-        for name, content in {
-            "corpus.jsonl": corpus,
-            "meanings.jsonl": meanings,
-            "metadata.json": metadata,
-        }.items():
+        for name, content in {"corpus.jsonl": corpus, "meanings.jsonl": meanings, "metadata.json": metadata}.items():
             if content is not None:
                 Path(folder, name).write_bytes(content)
         try:

@@ -106,9 +106,7 @@ def test_trials_as_jspsych_writes_them(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(trials))
     corpus, questions = answered(tmp_path / "a.json", missing="leave", where="trial_type=survey-text")
     assert "no column of messages" in questions[0].asked
-    assert questions[1].asked.endswith(
-        "which columns are part of the meaning: target_color, target_shape, or more?"
-    )
+    assert questions[1].asked.endswith("which columns are part of the meaning: target_color, target_shape, or more?")
     assert said(corpus) == WORDS and corpus.attribute_names == ("target_color", "target_shape")
     assert corpus.column("stimulus")[0] == "img/red_star.png"  # the name of an object is no attribute of it
     assert scores(corpus) == pytest.approx(PERFECT)

@@ -51,9 +51,7 @@ def corpora(draw):
     if width and kind != "none":
         given["meanings"] = np.array(draw(each(st.lists(VALUES[kind], min_size=width, max_size=width))))
         if draw(st.booleans()):
-            given["attribute_names"] = tuple(
-                draw(st.lists(NAMES, min_size=width, max_size=width, unique=True))
-            )
+            given["attribute_names"] = tuple(draw(st.lists(NAMES, min_size=width, max_size=width, unique=True)))
     if draw(st.booleans()):
         concepts = draw(each(st.lists(WORDS, max_size=2, unique=True)))
         known = sorted({name for row in concepts for name in row})
@@ -94,9 +92,7 @@ def check_folder(corpus, folder):
     write_corpus(read, folder / "again")
     assert content(read) == content(corpus) and read.attribute_names == corpus.attribute_names
     for file in (folder / "run").iterdir():
-        assert (
-            file.name == "metadata.json" or file.read_bytes() == (folder / "again" / file.name).read_bytes()
-        )
+        assert file.name == "metadata.json" or file.read_bytes() == (folder / "again" / file.name).read_bytes()
 
 
 def check(corpus, form, folder):

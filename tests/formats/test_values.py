@@ -94,9 +94,7 @@ def test_integers_of_more_than_64_bits_are_told_with_their_place(tmp_path):
 
 @pytest.mark.parametrize("rows", [[[0.5, None], [1, 2.5]], [[1, None], [1, 2]], [[None, 1.5], [1, 2]]])
 def test_a_missing_value_in_a_list_is_named(tmp_path, rows):
-    text = "".join(
-        json.dumps({"message": [place, 1], "meaning": row}) + "\n" for place, row in enumerate(rows * 6)
-    )
+    text = "".join(json.dumps({"message": [place, 1], "meaning": row}) + "\n" for place, row in enumerate(rows * 6))
     (tmp_path / "a.jsonl").write_text(text)
     corpus = ec.read_corpus(tmp_path / "a.jsonl")
     assert corpus.meanings is None and corpus.metadata["missing"].startswith("a.jsonl:1 lacks a ")

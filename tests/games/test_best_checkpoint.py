@@ -24,11 +24,7 @@ def test_disc_tiny_is_learned(tmp_path, run, log_of):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "channel", "bar"),
-    [
-        ("discrimination", "soft", 0.6),
-        ("discrimination", "reinforce", 0.6),
-        ("reconstruction", "gumbel", 0.3),
-    ],
+    [("discrimination", "soft", 0.6), ("discrimination", "reinforce", 0.6), ("reconstruction", "gumbel", 0.3)],
 )
 def test_every_channel_and_task_is_learned_somewhat(tmp_path, run, task, channel, bar):
     """Half the epochs; measured over seeds: 0.79 to 0.86, 0.86 to 0.90, 0.53 to 0.86."""

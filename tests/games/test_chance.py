@@ -8,15 +8,7 @@ import torch
 
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.tasks.chance import (
-    Candidates,
-    best_one,
-    best_ones,
-    by_frequency,
-    place_of_one,
-    ranked,
-    some_of,
-)
+from ecsuite.games.tasks.chance import Candidates, best_one, best_ones, by_frequency, place_of_one, ranked, some_of
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.randomness import initial_weights
 

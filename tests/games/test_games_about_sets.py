@@ -141,8 +141,7 @@ def test_checkpoints_hold_the_statistics_of_batch_normalisation(tmp_path, small,
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "overrides",
-    [["training.batch_size=1"], ["training.batch_size=1", "task.sender_input=targets_and_distractors"]],
+    "overrides", [["training.batch_size=1"], ["training.batch_size=1", "task.sender_input=targets_and_distractors"]]
 )
 def test_one_round_a_step(tmp_path, small, run, overrides):
     result = run(small(*THINGS, "training.num_examples=3", "evaluation.num_valid=2", *overrides), tmp_path)

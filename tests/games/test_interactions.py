@@ -13,10 +13,7 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.plays.evaluation import evaluate
 from ecsuite.games.plays.interactions import FILE, record_interactions
 from ecsuite.games.plays.population import make_population
-from ecsuite.games.runs.interventions import (
-    _message,
-    causal_influence,
-)
+from ecsuite.games.runs.interventions import _message, causal_influence
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
@@ -118,8 +115,7 @@ def test_wrong_names_and_a_missing_package_are_refused_first(small, run, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [("evaluation.mode=sample",), ("evaluation.noise=true", "channel.noise=confusion,probability=0.5")],
+    "settings", [("evaluation.mode=sample",), ("evaluation.noise=true", "channel.noise=confusion,probability=0.5")]
 )
 def test_rows_of_a_society_have_what_was_drawn_in_the_evaluation(small, settings):
     """Each pair met noise of its own, and each sender drew messages of its own for all that it meets."""

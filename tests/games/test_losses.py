@@ -13,14 +13,7 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
 from ecsuite.games.players.reasoning import message_of
 from ecsuite.games.plays.population import make_population
-from ecsuite.games.tasks.losses import (
-    Correct,
-    ElboLoss,
-    RewardLoss,
-    ShareCorrect,
-    TaskLoss,
-    weights_of_answers,
-)
+from ecsuite.games.tasks.losses import Correct, ElboLoss, RewardLoss, ShareCorrect, TaskLoss, weights_of_answers
 from ecsuite.games.tasks.tasks import SampledAnswers, TaskOutput, Truth, choose
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError

@@ -206,9 +206,7 @@ TINY = ("training.num_examples=64", "training.num_epochs=1", "evaluation.corpus_
 
 @pytest.mark.slow
 @pytest.mark.parametrize("section", NEW)
-def test_a_new_part_is_trained_with_its_options_and_written_down(
-    section, small, run, contents, tmp_path, monkeypatch
-):
+def test_a_new_part_is_trained_with_its_options_and_written_down(section, small, run, contents, tmp_path, monkeypatch):
     registry, made, setting = NEW[section]
     monkeypatch.setitem(registry.parts, "mine", (f"{made.__module__}:{made.__name__}", "made in a test"))
     plain, (option, _, value) = override(small(*TINY), [f"{section}.kind=mine"]), setting.partition("=")

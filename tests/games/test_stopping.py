@@ -25,9 +25,7 @@ STOPS = {
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("name", STOPS)
-def test_every_stop_ends_well_and_goes_on_to_the_same_bytes(
-    tmp_path, small, run, whole, name, contents, kill
-):
+def test_every_stop_ends_well_and_goes_on_to_the_same_bytes(tmp_path, small, run, whole, name, contents, kill):
     """Each ends in a checkpoint and a complete corpus that says how far it came (preemption: the checkpoint alone)."""
     overrides, sent, step = STOPS[name]
     stopped, numbers = name.split()[0], (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
@@ -142,9 +140,7 @@ def test_epochs_are_added_to_a_decay_with_a_horizon_of_its_own(tmp_path, small, 
     ["training.batch_size=4096"],
     ["channel.kind=reinforce", "training.precision=bf16", "evaluation.mode=sample"],
 ])  # fmt: skip
-def test_corner_settings_train_stop_and_go_on_to_the_same_bytes(
-    tmp_path, small, run, overrides, contents, kill
-):
+def test_corner_settings_train_stop_and_go_on_to_the_same_bytes(tmp_path, small, run, overrides, contents, kill):
     every = ("training.evaluate_every=1", "training.checkpoint_every=1")
     experiment = small("training.num_examples=70", *every, *overrides)
     run(experiment, tmp_path / "stopped", progress=kill(signal.SIGTERM, 1))

@@ -85,9 +85,7 @@ def game(folder: Path) -> Path:
 
 def features(folder: Path) -> Path:
     """30 feature vectors, no two alike, and messages that tell a half-plane and a sixth of a circle."""
-    vectors = [
-        [round((7 * n % 30) / 30 - 0.5, 3), round((11 * n % 30) ** 2 / 900, 3), n / 64] for n in range(30)
-    ]
+    vectors = [[round((7 * n % 30) / 30 - 0.5, 3), round((11 * n % 30) ** 2 / 900, 3), n / 64] for n in range(30)]
     rows = [[1 + (x > 0), 3 + int(3 * y), *([6] * (z > 0.3)), 0] for x, y, z in vectors]
     return write_folder(folder / "corpus", rows, [{"meaning": vector} for vector in vectors])
 

@@ -59,9 +59,7 @@ def record(part: str) -> None:
         if part == "metrics" and case in before and isinstance(found, dict):
             names = unversioned(before[case], found)
             if names:
-                sys.exit(
-                    "\n".join([*lines, f"{case}: raise the version of {', '.join(sorted(names))} first"])
-                )
+                sys.exit("\n".join([*lines, f"{case}: raise the version of {', '.join(sorted(names))} first"]))
         figures[case] = found if lines or case not in before else before[case]
         for line in lines:
             print(f"{part}, {case}: {line}")

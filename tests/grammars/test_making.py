@@ -28,9 +28,7 @@ def test_a_language_has_a_message_for_each_meaning() -> None:
     assert len(make_corpus("concat", num_attributes=3).messages) == 1000
 
 
-def test_baselines_have_as_many_symbols_as_are_asked_for_and_signatures_of_their_texts(
-    tmp_path: Path,
-) -> None:
+def test_baselines_have_as_many_symbols_as_are_asked_for_and_signatures_of_their_texts(tmp_path: Path) -> None:
     corpus = make_corpus("Regular, runs=5,repeat_probability=0.2", num_symbols=500, vocab_size=50, seed=3)
     assert len(corpus.messages.values) == 500
     assert corpus.metadata == {

@@ -152,9 +152,7 @@ def test_what_is_secret_or_of_a_machine_stays_here(ecsuite, refused, hub, run, m
         (run / "notes.txt").write_text(f"first\n{content}\n")
         err = refused("push", run, "hf:someone/run", *LICENCE)
         assert "notes.txt:2: has" in err and told in err and "a" * 34 not in err
-    (run / "notes.txt").write_text(
-        "a task-of-agents-that-talk-about-shapes-and-colours, https://x.org/home/a"
-    )
+    (run / "notes.txt").write_text("a task-of-agents-that-talk-about-shapes-and-colours, https://x.org/home/a")
     assert ecsuite("push", run, "hf:someone/run", *LICENCE, "--plan")[0] == 0
     assert hub.asked == []
 

@@ -29,9 +29,7 @@ def test_a_run_comes_back_with_the_same_bytes_and_is_read_at_once(ecsuite, succe
 
 
 def test_a_file_of_scores_comes_back_and_is_read_as_the_page_says(ecsuite, succeeded, hub):
-    rows = [
-        f"{colour[0]} {shape[0]},{colour},{shape}" for colour in ("red", "blue") for shape in ("cup", "hat")
-    ]
+    rows = [f"{colour[0]} {shape[0]},{colour},{shape}" for colour in ("red", "blue") for shape in ("cup", "hat")]
     Path("corpus.csv").write_text("\n".join(["message,colour,shape", *rows]))
     assert ecsuite("score", "corpus.csv", "--metrics", "posdis", "--out", "mine.json", "--quiet")[0] == 0
     assert ecsuite("push", "mine.json", "hf:someone/mine", *LICENCE, "--quiet")[0] == 0
@@ -108,9 +106,7 @@ def test_a_corpus_in_a_file_and_that_of_a_grammar(ecsuite, succeeded, hub, small
         assert words in files["README.md"]
     assert json.loads(files["croissant.json"])["rai:personalSensitiveInformation"] == ["All agreed."]
     assert "Next: ecsuite score mine/mine.csv" in succeeded("pull", "hf:lab/mine")
-    assert (
-        ecsuite("push", "perm", "hf:lab/perm", "--license", "https://example.org/terms", "--private")[0] == 0
-    )
+    assert ecsuite("push", "perm", "hf:lab/perm", "--license", "https://example.org/terms", "--private")[0] == 0
     assert hub.repositories["dataset", "lab/perm"].is_private
     card = hub.files("lab/perm")["README.md"].decode()
     assert "license: other" in card and "artificial grammar perm" in card and "machine-generated" in card

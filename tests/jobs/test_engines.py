@@ -47,9 +47,7 @@ def test_each_process_sees_one_gpu(tmp_path, monkeypatch):
 
 
 def test_the_first_signal_is_noted_and_the_second_acts():
-    before = signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # also where tests run in the background
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # also where tests run in the background
     try:
         with stop_signals() as should_stop:
             assert should_stop() is None

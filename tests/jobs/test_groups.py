@@ -96,9 +96,7 @@ def test_two_workers_never_compute_one_group_twice(folder, store, log):
 
 
 def test_five_hundred_groups_of_ten_need_few_open_files(tmp_path, monkeypatch, log):
-    monkeypatch.setattr(
-        cube, "grouping", lambda jobs, *_: [jobs[at : at + 10] for at in range(0, len(jobs), 10)]
-    )
+    monkeypatch.setattr(cube, "grouping", lambda jobs, *_: [jobs[at : at + 10] for at in range(0, len(jobs), 10)])
     monkeypatch.setattr(launchers, "SECONDS_TO_CANCEL", 0.0)
     jobs, asked = [Job(cube, number=number) for number in range(20, 5020)], iter([None, "interrupt"])
     before = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -162,9 +162,7 @@ def test_two_sweeps_on_one_folder_share_the_runs(tmp_path, num_starts):
 
     def start(out, on):
         command = [sys.executable, "-m", "ecsuite.cli", "sweep", "study.yaml", "--on", on, "--out", out]
-        return subprocess.Popen(
-            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        return subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def content(out):
         return {file.parent.name: file.read_bytes() for file in tmp_path.glob(f"{out}/runs/*/corpus.jsonl")}

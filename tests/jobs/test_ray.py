@@ -124,9 +124,7 @@ def test_a_killed_and_a_hanging_job_are_tried_once_more(on, tmp_path):
     told = []
     dies = Job(misbehave, how="die", mark=Location(path=tmp_path / "mark"))
     hangs, good = Job(misbehave, how="hang"), Job(square, number=2)
-    runner = Runner(
-        folder=tmp_path / "kept", launcher=place_of(on).launcher, note=told.append, seconds_silent=10
-    )
+    runner = Runner(folder=tmp_path / "kept", launcher=place_of(on).launcher, note=told.append, seconds_silent=10)
     results = runner.run([dies, hangs, good])
     assert results[dies].value == "done" and results[good].value["square"] == 4
     assert results[hangs].failure == "it hung: no progress and no use of the processor for 10 s"

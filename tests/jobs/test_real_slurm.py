@@ -227,7 +227,5 @@ def test_other_commands(run, name, tmp_path, write_data):
     (tmp_path / "corpus.jsonl").write_text("".join(f"[{row % 5}, {row % 3}, 7]\n" for row in range(40)))
     pairs = (f"a b {row % 8} {row // 8}\t{row // 8} {row % 8} b a\n" for row in range(60))
     (tmp_path / "pairs.tsv").write_text("".join(pairs))
-    (tmp_path / "small.yaml").write_text(
-        "rows:\n- {name: thing_gs, base: thing_gs}\nname: small\nseeds: [1]\n"
-    )
+    (tmp_path / "small.yaml").write_text("rows:\n- {name: thing_gs, base: thing_gs}\nname: small\nseeds: [1]\n")
     run(*commands[name], "--on", "slurm,time=10")

@@ -12,9 +12,7 @@ from ecsuite.language_models.backend import MODEL, Allowed, Request
 from ecsuite.language_models.gguf import GgufModel
 from ecsuite.runtime.errors import ConfigError
 
-HAS_MODEL = pytest.mark.skipif(
-    not FILE.is_file(), reason=f"no {FILE.name}: ecsuite data smollm2, or ECSUITE_MODELS"
-)
+HAS_MODEL = pytest.mark.skipif(not FILE.is_file(), reason=f"no {FILE.name}: ecsuite data smollm2, or ECSUITE_MODELS")
 
 
 def with_marks(function):
@@ -74,11 +72,7 @@ def test_the_converted_model_is_read_again_and_made_anew_if_it_was_changed(backe
 
 @with_marks
 def test_a_shipped_game_plays_as_planned(backend, tmp_path):
-    settings = [
-        f"play.participant.backend.file={FILE}",
-        "training.num_examples=4",
-        "training.evaluate_every=1",
-    ]
+    settings = [f"play.participant.backend.file={FILE}", "training.num_examples=4", "training.evaluate_every=1"]
     experiment = load_experiment("naming_llm", settings)
     assert cost(experiment)["participants"]["play.participant"]["calls"] == 8
     result = trained(experiment, tmp_path)

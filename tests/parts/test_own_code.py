@@ -45,9 +45,7 @@ def test_modules_of_the_current_folder_are_found_from_files_below():
     "line", ["import helper", "from . import helper", "from .helper import value", "import more.inner"]
 )
 def test_what_a_file_imports_belongs_to_it(line):
-    value = {"from .helper import value": "value", "import more.inner": "more.inner.value"}.get(
-        line, "helper.value"
-    )
+    value = {"from .helper import value": "value", "import more.inner": "more.inner.value"}.get(line, "helper.value")
     write(own=f"{line}\ndef own(): return {value}\n", helper="value = 1\n", more__inner="value = 1\n")
     assert load("./own.py:own")() == 1 and len(files_of("./own.py").imported()) == 1
     before = own_code.checksum("./own.py")

@@ -120,13 +120,7 @@ def test_letters_are_read_back(vocab_size):
 def test_pictures_show_every_value():
     assert name_of((0, 1)) == "red triangle" and name_of((1, 2, 2)) == "3 green squares"
     assert name_of((2, 0, 0, 3)) == "1 blue circle, bar on the right"
-    values = [
-        (0, 0, 0, 0),
-        (1, 0, 0, 0),
-        (0, 1, 0, 0),
-        (0, 0, 1, 0),
-        *((0, 0, 0, side) for side in range(1, 5)),
-    ]
+    values = [(0, 0, 0, 0), (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), *((0, 0, 0, side) for side in range(1, 5))]
     assert len({draw(each) for each in values}) == len(values)
     sides = (Image.open(BytesIO(draw((0, 0, 0, side)))) for side in range(1, 5))
     left, top, right, bottom = map(np.asarray, sides)
@@ -178,9 +172,7 @@ def test_the_export_has_every_round_and_what_senders_said(played, tmp_path, ecsu
     assert len(rows) == 50 and list(rows[0]) == list(AGENTS_TRIAL_WORDS)
     for ours, theirs in (("typed", "agents_answer"), ("is_right", "agents_right")):
         assert all(row[ours] == row[theirs] for row in rows)
-    code, printed, err = ecsuite(
-        "score", tmp_path / "data" / "corpora" / "P001", "--metrics", "topsim", "--json"
-    )
+    code, printed, err = ecsuite("score", tmp_path / "data" / "corpora" / "P001", "--metrics", "topsim", "--json")
     assert code == 0, err
     assert json.loads(printed)["corpus"]["num_messages"] == 50
 

@@ -16,11 +16,7 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium in /usr/bin"),
 ]  # fmt: skip
 CHAIN = "grammars: [hol]\ndatasets: [synth]\nchains: 1\ngenerations: 5\nseen: 4\npasses: 1\nsimulated: true\n"
-CHAIN_QUIZ = (
-    "its colour and its shape",
-    "under Training",
-    "type a code for every picture, also for new ones",
-)
+CHAIN_QUIZ = ("its colour and its shape", "under Training", "type a code for every picture, also for new ones")
 PAIRS = "datasets: [synth]\nsimulated: true\nchoices: 3\n"
 PAIR_QUIZ = ("their colour and their shape", "the one who types", "when the right object is chosen")
 

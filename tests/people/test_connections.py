@@ -69,13 +69,9 @@ def is_closed(client):
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize(
-    "sent", [b"", HALF_HEADER, HALF_BODY], ids=["nothing", "half a header", "half a body"]
-)
+@pytest.mark.parametrize("sent", [b"", HALF_HEADER, HALF_BODY], ids=["nothing", "half a header", "half a body"])
 def test_others_are_served_while_slow_clients_wait(port, sent, monkeypatch):
-    monkeypatch.setattr(
-        connections, "SECONDS_OF_REQUEST", 100.0
-    )  # longer than clients wait for being sent away
+    monkeypatch.setattr(connections, "SECONDS_OF_REQUEST", 100.0)  # longer than clients wait for being sent away
     slow = [send(port, sent) for _ in range(5 * MOST)]
     assert status(port) == 200
     assert sum(map(is_closed, slow[: 4 * MOST])) == 4 * MOST  # whose requests began first

@@ -71,9 +71,7 @@ def simulated(tmp_path_factory):
     return folders
 
 
-@pytest.mark.parametrize(
-    ("kind", "edit"), [*itertools.product(STUDIES, EDITS), ("chains", "a teacher of oneself")]
-)
+@pytest.mark.parametrize(("kind", "edit"), [*itertools.product(STUDIES, EDITS), ("chains", "a teacher of oneself")])
 def test_an_edited_file_is_refused_in_a_line(kind, edit, simulated, tmp_path, ecsuite):
     shutil.copytree(simulated[kind], tmp_path / "study")
     with closing(sqlite3.connect(tmp_path / "study" / ANSWERS)) as connection, connection:

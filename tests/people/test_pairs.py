@@ -73,18 +73,14 @@ def test_the_corpus_has_what_the_partner_saw(pairs):
         assert (found.status_code, found.json()["error"]) == (400, told)
     kept = answer(speaker, " AbC ").json()["kept"]
     assert kept == listener.get("/api/state").json()["game"]["view"]["message"] == "abc"
-    for _ in range(
-        2
-    ):  # sent again, since the answer of the server was lost: now the next step asks for letters
+    for _ in range(2):  # sent again, since the answer of the server was lost: now the next step asks for letters
         found = answer(listener, "1")
         assert (found.status_code, found.json().get("kept")) == (200, "1")
 
 
 @pytest.mark.parametrize("is_idle", [False, True], ids=["connection lost", "page open"])
 def test_who_is_left_behind_is_told_and_who_was_away_too(pairs, is_idle):
-    study = pairs(
-        partner_seconds=60, turn_seconds=120, left_code="HALF", return_url="https://x.example/?cc={code}"
-    )
+    study = pairs(partner_seconds=60, turn_seconds=120, left_code="HALF", return_url="https://x.example/?cc={code}")
     first, second = meet(study, "one", "two")
     study.answer(first, 0, "abc")  # now it is the turn of the second, who does nothing
     for _ in range(7 if is_idle else 3):

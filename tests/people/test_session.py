@@ -68,9 +68,7 @@ def test_an_answer_has_the_objects_and_looks_of_when_its_example_was_shown(sessi
     study.look("token", 0)
     answers = [study.answer("token", step, "zz")[1] for step in (1, 2)]
     assert [(each["num_available"], each["num_looks"]) for each in answers] == [(2, 3), (4, 0)]
-    changes = [
-        (each["num_before"], each["num_after"], each["step"]) for each in study.database.table("changes")
-    ]
+    changes = [(each["num_before"], each["num_after"], each["step"]) for each in study.database.table("changes")]
     assert changes == [(2, 3, 1), (3, 4, 1)] and row["score"] == study.required("token")["score"]
 
 

@@ -45,9 +45,7 @@ def pretended(kind="cuda", *, has_bf16=True, memory=(2**34, 2**34), missing=()) 
         stack.callback(pretend, native.TYPES["cpu"])
         torch._C._set_only_lift_cpu_tensors(True)  # a tensor made of numbers is a copy, and is seen here
         stack.callback(torch._C._set_only_lift_cpu_tensors, False)
-        swap = (
-            torch.__future__.set_swap_module_params_on_conversion
-        )  # parameters stay the same objects when moved
+        swap = torch.__future__.set_swap_module_params_on_conversion  # parameters stay the same objects when moved
         swap(True)
         stack.callback(swap, False)
         enter(patch.object(torch, "Generator", Generator))

@@ -5,9 +5,7 @@ import os
 import torch
 
 DEVICES = ("cuda", "mps")
-WAITS = frozenset(
-    "_local_scalar_dense nonzero masked_select _unique2 unique_dim unique_consecutive equal".split()
-)
+WAITS = frozenset("_local_scalar_dense nonzero masked_select _unique2 unique_dim unique_consecutive equal".split())
 """Operations whose result, or its size, the processor needs."""
 INDEXED = frozenset("index index_put index_put_ _index_put_impl_".split())
 PRODUCTS = frozenset("mm bmm addmm addmm_ baddbmm baddbmm_ mv dot addmv".split())
@@ -39,9 +37,7 @@ def refuse_products(name, tensors, place):
         raise RuntimeError(f'"{name}_cuda" not implemented for {tensors[0].dtype}')
     workspace = os.environ.get("CUBLAS_WORKSPACE_CONFIG", "")
     if torch.are_deterministic_algorithms_enabled() and not workspace.startswith(":"):
-        raise RuntimeError(
-            "Deterministic behavior was enabled, but CUBLAS_WORKSPACE_CONFIG=:4096:8 is needed"
-        )
+        raise RuntimeError("Deterministic behavior was enabled, but CUBLAS_WORKSPACE_CONFIG=:4096:8 is needed")
 
 
 def refuse_unordered(name, tensors, place):

@@ -100,9 +100,7 @@ class Operations(TorchDispatchMode):
         for each in tree_leaves(made):
             if isinstance(each, torch.Tensor):
                 rules.refuse_float64(self.place, each.dtype)
-        made = tree_map(
-            lambda each: Pretended(each, self.place) if type(each) is torch.Tensor else each, made
-        )
+        made = tree_map(lambda each: Pretended(each, self.place) if type(each) is torch.Tensor else each, made)
         return return_and_correct_aliasing(func, args, kwargs, made) if any(here) else made
 
     def check(self, func, name, args, kwargs, tensors, here, asked):
@@ -111,9 +109,7 @@ class Operations(TorchDispatchMode):
         rules.refuse_unordered(name, tensors, self.place)
         for leaf in tree_leaves((args, kwargs)):
             if isinstance(leaf, CPUGenerator) and place_of(leaf).type != self.place.type:
-                raise RuntimeError(
-                    f"Expected a '{self.place.type}' device type for generator but found 'cpu'"
-                )
+                raise RuntimeError(f"Expected a '{self.place.type}' device type for generator but found 'cpu'")
         if asked is not None or name in rules.FREE or name in ("copy_", "_to_copy") or not any(here):
             return
         takes_scalars = torch.Tag.pointwise in func.tags or name in rules.INDEXED

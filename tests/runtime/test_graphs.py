@@ -59,9 +59,7 @@ def test_a_graph_makes_steps_of_an_optimizer_with_rates_that_change(at_once, kin
     layers = [nn.Linear(3, 2).to("cuda") for _ in range(2)]
     layers[1].load_state_dict(layers[0].state_dict())
     rates = [torch.zeros((), device="cuda") for _ in layers]
-    optimizers = [
-        kind(layer.parameters(), lr=rate, fused=True) for layer, rate in zip(layers, rates, strict=True)
-    ]
+    optimizers = [kind(layer.parameters(), lr=rate, fused=True) for layer, rate in zip(layers, rates, strict=True)]
 
     def step(layer, optimizer, inputs):
         optimizer.zero_grad()
@@ -86,9 +84,7 @@ def test_a_graph_makes_steps_of_an_optimizer_with_rates_that_change(at_once, kin
 def test_a_graph_reads_what_another_gives_where_it_is(at_once, monkeypatch):
     monkeypatch.setattr(recording, "NUM_CALLS_UNTIL_STAYING", 2)
     copied, copy = [], torch._foreach_copy_
-    monkeypatch.setattr(
-        torch, "_foreach_copy_", lambda rooms, values: (copied.append(len(rooms)), copy(rooms, values))
-    )
+    monkeypatch.setattr(torch, "_foreach_copy_", lambda rooms, values: (copied.append(len(rooms)), copy(rooms, values)))
     first, second = Recorded(), Recorded(inputs_stay=True)
     for number in range(8):
         values = torch.full((3,), 1.0 + number, device="cuda")
@@ -115,9 +111,7 @@ def test_what_can_be_no_graph_is_called_and_says_why(at_once, function, why):
     recorded = Recorded()
     for number in range(3):
         values = torch.full((3,), 1.0 + number, device="cuda")
-        assert torch.equal(
-            recorded("form", lambda each: ({}, [function(each)]), [values])[1][0], function(values)
-        )
+        assert torch.equal(recorded("form", lambda each: ({}, [function(each)]), [values])[1][0], function(values))
     assert why in recorded.reasons["form"]
 
 

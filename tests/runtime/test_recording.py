@@ -79,9 +79,7 @@ def test_what_is_outside_is_called_again_and_asked_again(at_once):
     for size in (2, 2, 3):
         world["size"] = size
         found = recorded(
-            "form",
-            lambda values: ({}, external_call(lambda each: (each[: world["size"]],), values)),
-            [torch.arange(4)],
+            "form", lambda values: ({}, external_call(lambda each: (each[: world["size"]],), values)), [torch.arange(4)]
         )
         assert found[1][0].tolist() == [0, 1, 2][:size]
 

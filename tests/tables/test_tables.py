@@ -100,9 +100,7 @@ def results(num_figures=12, name="a source with a long name"):
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_on_a_terminal_figures_are_whole_and_go_on_below(width):
-    console = Console(
-        file=io.StringIO(), width=width, force_terminal=True, force_jupyter=False, color_system=None
-    )
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, force_jupyter=False, color_system=None)
     print_on_terminal(console, [results()])
     printed = console.file.getvalue()
     assert max(map(len, printed.splitlines())) <= width

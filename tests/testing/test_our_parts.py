@@ -12,9 +12,7 @@ from ecsuite.games.config import registry as games
 from ecsuite.language_models.backend import BACKENDS
 from ecsuite.testing import checks, run
 
-KINDS = (
-    "play participant world environment task channel noise loss optimizer schedule meeting reasoning".split()
-)
+KINDS = "play participant world environment task channel noise loss optimizer schedule meeting reasoning".split()
 REGISTRIES = {kind: getattr(games, {"loss": "LOSSES"}.get(kind, f"{kind.upper()}S")) for kind in KINDS} | {
     "backend": BACKENDS, "sender": SENDERS, "receiver": RECEIVERS, "perception": PERCEPTIONS, "metric": METRICS,
 }  # fmt: skip
@@ -134,6 +132,4 @@ def test_a_registered_part_passes(kind, name, left_out, tmp_path, monkeypatch):
     found = without(left_out, checks(kind, *NAMES_AND_SETTINGS.get(part, (name, ()))))
     problems = {str(each.check): each.problem for each in map(run, found)}
     excepted = EXCEPTIONS.get(part, "none")
-    assert not {
-        statement: problem for statement, problem in problems.items() if problem and excepted not in statement
-    }
+    assert not {statement: problem for statement, problem in problems.items() if problem and excepted not in statement}

@@ -218,9 +218,7 @@ def folder(tmp_path, monkeypatch):
 def outcomes(path, code, words=""):
     """What the checks whose statement has these words say of the last part in some code."""
     path.write_text(code)
-    name = [
-        line.split()[1].split("(")[0].strip(":") for line in code.splitlines() if line[:4] in ("clas", "def ")
-    ][-1]
+    name = [line.split()[1].split("(")[0].strip(":") for line in code.splitlines() if line[:4] in ("clas", "def ")][-1]
     part = f"./{path.name}:{name}"
     found = [check for check in without(TRAIN_MORE, checks(kind_of(part), part)) if words in str(check)]
     return {str(each.check): each.problem for each in map(run, found)}
@@ -234,9 +232,7 @@ def test_the_fault_is_found(code, right, wrong, words, tmp_path):
 
 
 @pytest.mark.sample(2)
-@pytest.mark.parametrize(
-    "code", [SENDER, METRIC, WALK, PLAY], ids=["sender", "metric", "environment", "play"]
-)
+@pytest.mark.parametrize("code", [SENDER, METRIC, WALK, PLAY], ids=["sender", "metric", "environment", "play"])
 def test_parts_without_faults_pass(code, tmp_path):
     found = outcomes(tmp_path / "own.py", code)
     assert not [problem for problem in found.values() if problem]

@@ -120,17 +120,13 @@ def equal_rows(study):
     """Rows whose figures are the same."""
 
     curves = {"step": 100, "sizes": [100], "accumulated": [0.5], "segmented": [0.5]}
-    values = {name: 0.5 for name in (*SHARES, "topsim", "topsim_published")} | {
-        name: 1000 for name in cbm.COUNTS
-    }
+    values = {name: 0.5 for name in (*SHARES, "topsim", "topsim_published")} | {name: 1000 for name in cbm.COUNTS}
     run = {
         "stopped": "epochs", "folder": "runs/cbm/game", "seconds": 30.0, "chance": {"accuracy": 0.5},
         "values": values | {"ami": None}, "signatures": {"cbm": "cbm|v:1"},
         "sensitivity": curves | {"accumulated_sd": None, "segmented_sd": None},
     }  # fmt: skip
-    return [
-        replace(row, runs=tuple(run | {"seed": seed} for seed in study.seeds)) for row in cbm.rows_of(study)
-    ]
+    return [replace(row, runs=tuple(run | {"seed": seed} for seed in study.seeds)) for row in cbm.rows_of(study)]
 
 
 def test_the_match_is_drawn_against_the_number_of_samples(tmp_path):

@@ -91,9 +91,7 @@ def test_the_command_draws_a_map(ecsuite, collection):
     assert "<!-- rlupus/9-player.run-3 -->" in Path("map.svg").read_text() and Path("scores.csv").is_file()
 
 
-CORPUS = ec.Corpus(
-    [[1, 2, 0], [2, 0]], meanings=[[0, 1], [1, 1]], eos=0, columns={"split": ["train", "held_out"]}
-)
+CORPUS = ec.Corpus([[1, 2, 0], [2, 0]], meanings=[[0, 1], [1, 1]], eos=0, columns={"split": ["train", "held_out"]})
 
 
 @pytest.mark.parametrize(
@@ -123,12 +121,7 @@ def scores(values):
 
 
 def corpus(values, *, messages=10, meanings=5, **member):
-    known = {
-        "num_messages": messages,
-        "num_distinct_meanings": meanings,
-        "eos": 0,
-        "training": {"accuracy": 0.5},
-    }
+    known = {"num_messages": messages, "num_distinct_meanings": meanings, "eos": 0, "training": {"accuracy": 0.5}}
     found = {"corpus": known, "scores": scores(values)}
     return found | ({"member": {"settings": None, "system": None} | member} if member else {})
 

@@ -63,9 +63,7 @@ def test_seeds_that_formed_a_protocol_are_counted():
     assert "3 of 5 [15%, 95%]" in str(means_table(means))
     guesses = np.random.default_rng(0).binomial(200, 0.25, 2000) / 200
     assert 0.005 < np.mean([each.has_protocol for each in protocols(*guesses, rounds=200)]) <= 0.025 + 0.01
-    stopped, failed = (
-        protocols(0.9, **more) for more in ({"stopped": "minutes"}, {"failure": "the loss is inf"})
-    )
+    stopped, failed = (protocols(0.9, **more) for more in ({"stopped": "minutes"}, {"failure": "the loss is inf"}))
     assert [each.has_protocol for each in (*stopped, *failed, *protocols(0.9, chance=None))] == [None] * 3
     assert "protocol" not in str(means_table(Results(RECORDS).means()))
     assert "formed" not in Results(RECORDS).means().to_json()["rows"][0]
@@ -77,11 +75,7 @@ NEAR, FAR = [0.8, 0.82, 0.81], [0.1, 0.12, 0.11]
 @pytest.mark.parametrize(
     ("rows", "score", "marked"),
     [
-        (
-            [NEAR, [0.79, 0.84, 0.8], FAR, [0.5]],
-            "topsim",
-            [True, True, False, False],
-        ),  # no test tells them apart
+        ([NEAR, [0.79, 0.84, 0.8], FAR, [0.5]], "topsim", [True, True, False, False]),  # no test tells them apart
         ([NEAR, FAR, [0.11, 0.11]], "loss", [False, True, True]),
         ([NEAR, FAR], "num_symbols", [False, False]),
         ([NEAR, [None] * 3], "topsim", [False, False]),

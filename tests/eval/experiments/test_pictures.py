@@ -34,9 +34,7 @@ def study(tmp_path):
             for seed in (1, 2):
                 run = tmp_path / "study" / f"{kind}-{size}-{seed}"
                 config = f"channel: {{kind: {kind}, vocab_size: {size}}}\ntraining: {{seed: {seed}}}\n"
-                write_run(
-                    run, config, [(seed + step) / 10 for step in range(1, 3 + seed)], size / 100 + seed / 10
-                )
+                write_run(run, config, [(seed + step) / 10 for step in range(1, 3 + seed)], size / 100 + seed / 10)
     return tmp_path / "study"
 
 

@@ -23,11 +23,7 @@ from ecsuite.eval.results.sources import STORE
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import ConfigError
 
-OVER = {
-    "optimizer.lr": [1e-4, 1e-1, "log"],
-    "sender.hidden_size": [4, 8, "int"],
-    "channel.vocab_size": [3, 5],
-}
+OVER = {"optimizer.lr": [1e-4, 1e-1, "log"], "sender.hidden_size": [4, 8, "int"], "channel.vocab_size": [3, 5]}
 
 
 @pytest.fixture
@@ -76,12 +72,7 @@ def test_a_search_asks_the_same_again_and_computes_nothing_twice(searched, small
 def test_the_plan_of_a_search_has_what_is_known_of_it(ecsuite, small):
     pytest.importorskip("optuna")
     del small["vary"]
-    search = {
-        "over": {"channel.vocab_size": [3, 20, "int"]},
-        "trials": 3,
-        "maximise": "accuracy",
-        "at_once": 2,
-    }
+    search = {"over": {"channel.vocab_size": [3, 20, "int"]}, "trials": 3, "maximise": "accuracy", "at_once": 2}
     small |= {"search": search, "seeds": 1, "score": []}
     Path("study.yaml").write_text(yaml.safe_dump(small))
     code, out, err = ecsuite("sweep", "study.yaml", "--plan", "--on", "here")

@@ -51,9 +51,7 @@ def test_runs_and_scores_are_those_of_the_commands(swept, small, tmp_path):
     for name in ("corpus.jsonl", "meanings.jsonl"):
         assert (run.folder / name).read_bytes() == (alone.folder / name).read_bytes()
     card = ec.score(alone, ["topsim", "elcc"])
-    assert [(score["name"], score["value"]) for score in run.scores] == [
-        (name, card[name].value) for name in card
-    ]
+    assert [(score["name"], score["value"]) for score in run.scores] == [(name, card[name].value) for name in card]
     saved = json.loads((run.folder / "scores.json").read_text())
     assert [score["signature"] for score in saved["scores"]] == [score["signature"] for score in run.scores]
     assert ec.load_run(run.folder).measures == run.training["measures"]
@@ -104,10 +102,7 @@ def test_a_plan_has_a_row_for_each_setting_and_says_what_differs(ecsuite, small)
     lines = out.splitlines()
     assert code == 0
     [line] = [line for line in lines if line.startswith("0 of 2 found: ")]
-    told = (
-        "training.num_epochs is 15 here, 1 in the folder",
-        "sender.hidden_size is 5 here, 4 in the folder",
-    )
+    told = ("training.num_epochs is 15 here, 1 in the folder", "sender.hidden_size is 5 here, 4 in the folder")
     assert sorted(line.removeprefix("0 of 2 found: ").split("; ")) == sorted(told)
     assert "runs/study/sweep.json would be replaced: 0 of its 1 runs are in this study" in lines
     jobs = json.loads(ecsuite("sweep", "study.yaml", "--plan", "--on", "here", "--json")[1])["jobs"]
@@ -119,11 +114,7 @@ def test_a_setting_and_a_measure_of_one_name_have_a_column_each(ecsuite, small, 
     pytest.importorskip("pandas")
     del small["vary"]
     small |= {"vary": {"loss": ["task", "reward"]}, "seeds": 1, "score": "topsim"}
-    small["set"] = {
-        **small["set"],
-        "channel.kind": "reinforce",
-        "training": {"precision": "fp32", "num_epochs": 1},
-    }
+    small["set"] = {**small["set"], "channel.kind": "reinforce", "training": {"precision": "fp32", "num_epochs": 1}}
     sweep = ec.sweep(small, out=tmp_path / "loss", on="here", device="cpu", progress=lambda *_: None)
     frames = [sweep.to_frame(), *(ec.results(tmp_path / "loss").to_frame(rows) for rows in ("run", "value"))]
     for frame in frames:

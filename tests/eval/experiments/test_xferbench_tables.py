@@ -11,12 +11,7 @@ from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.experiments.claims.claim import load_claim
 from ecsuite.eval.experiments.claims.studies import reproduction_of
 from ecsuite.eval.experiments.xferbench import PaperFiles, load_paper
-from ecsuite.eval.experiments.xferbench_tables import (
-    SMALL_TOKENS_A_SECOND,
-    PaperResult,
-    PaperRow,
-    PaperTables,
-)
+from ecsuite.eval.experiments.xferbench_tables import SMALL_TOKENS_A_SECOND, PaperResult, PaperRow, PaperTables
 from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.xferbench.comparison import PAPER_CORRELATIONS, PAPER_CROSS_ENTROPIES, PAPER_SCORES

@@ -11,12 +11,7 @@ from torch.nn.functional import one_hot
 from ecsuite.agents.spec import parse_agent
 from ecsuite.eval.icy import agents
 from ecsuite.eval.icy.acquisition import LanguageDataset, TrainingRun, learn, most_runs
-from ecsuite.eval.icy.agents import (
-    HashtableSender,
-    make_agent,
-    parameter_count,
-    parse_model,
-)
+from ecsuite.eval.icy.agents import HashtableSender, make_agent, parameter_count, parse_model
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.parts import own_code

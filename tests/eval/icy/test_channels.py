@@ -43,9 +43,7 @@ def test_straight_through_is_one_hot_with_the_gradient_of_the_softmax(logits):
 def test_losses_over_soft_and_gumbel(logits, targets):
     expected = cross_entropy(logits.transpose(1, 2), targets)
     for is_receiver, factor in ((False, 1), (True, 4)):
-        found = channels.supervised_loss(
-            channels.SupervisedChannel(), logits, targets, None, is_receiver=is_receiver
-        )
+        found = channels.supervised_loss(channels.SupervisedChannel(), logits, targets, None, is_receiver=is_receiver)
         torch.testing.assert_close(found, factor * expected)
     noise, link = noise_for(logits), channels.SupervisedChannel(channel="gumbel")
     num_wrong = (channels.draw(logits, noise) != targets).sum().item()
@@ -53,17 +51,13 @@ def test_losses_over_soft_and_gumbel(logits, targets):
     assert found.item() == pytest.approx(2 * num_wrong / logits.numel())
     relaxed = ((logits + noise) / 1.2).softmax(-1)
     expected = -relaxed.gather(-1, targets[..., None]).log().mean() * targets.shape[1]
-    torch.testing.assert_close(
-        channels.supervised_loss(link, logits, targets, noise, is_receiver=True), expected
-    )
+    torch.testing.assert_close(channels.supervised_loss(link, logits, targets, noise, is_receiver=True), expected)
     link = channels.parse_channel("gumbel,form=program")
     noise, sound = noise_for(logits), channels.SupervisedChannel(channel="gumbel")
     expected = (logits - channels.one_hot(targets, logits)).square().mean()
     found = channels.supervised_loss(link, logits, targets, noise, is_receiver=True)
     torch.testing.assert_close(found, expected)
-    found, other = (
-        channels.supervised_loss(each, logits, targets, noise, is_receiver=False) for each in (link, sound)
-    )
+    found, other = (channels.supervised_loss(each, logits, targets, noise, is_receiver=False) for each in (link, sound))
     assert torch.equal(found, other)
 
 

@@ -78,8 +78,7 @@ def test_the_table_and_the_bars(study, printed, tmp_path):
     assert all((cell.mean, cell.half_width) == (0, 0) for cell in study.rows[0].cells)
     assert all(cell.mean > 0.3 for cell in study.rows[1].cells)  # of a holistic language
     undefined = [
-        replace(row, cells=tuple(replace(cell, figures={cell.name: None}) for cell in row.cells))
-        for row in study.rows
+        replace(row, cells=tuple(replace(cell, figures={cell.name: None}) for cell in row.cells)) for row in study.rows
     ]
     for name, rows in (("bars", study.rows), ("undefined", undefined)):
         GrammarMetrics().draw(study.study, rows, tmp_path / f"{name}.svg")

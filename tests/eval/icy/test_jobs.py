@@ -9,14 +9,7 @@ from safetensors.numpy import load_file
 
 from ecsuite.eval.icy import acquisition, benchmark
 from ecsuite.eval.icy.benchmark import Icy, expected_seconds, write_corpora
-from ecsuite.eval.icy.jobs import (
-    is_expected_to_fail,
-    learn_grammar,
-    measure_grammar,
-    plan,
-    plan_corpora,
-    train_pair,
-)
+from ecsuite.eval.icy.jobs import is_expected_to_fail, learn_grammar, measure_grammar, plan, plan_corpora, train_pair
 from ecsuite.eval.icy.measures import VERSIONS
 from ecsuite.eval.icy.protocol import Protocol
 from ecsuite.eval.icy.study import StudyConfig, load_study, resolve
@@ -31,14 +24,7 @@ PROTOCOL = Protocol(hidden_size=16, lr=0.01, target=0.9)
 
 def run(model="fc2l", grammar="concat", seed=1, cap=400.0, basis=(), role="sender", **changes):
     inputs = {"geometry": TINY, "protocol": PROTOCOL, "channel": "soft", "device": "cpu"} | changes
-    inputs |= {
-        "model": model,
-        "role": role,
-        "grammar": grammar,
-        "seed": seed,
-        "cap": cap,
-        "basis": list(basis),
-    }
+    inputs |= {"model": model, "role": role, "grammar": grammar, "seed": seed, "cap": cap, "basis": list(basis)}
     return Job(learn_grammar, **inputs)
 
 

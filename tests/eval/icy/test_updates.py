@@ -43,9 +43,7 @@ def test_runs_of_graphs_end_as_those_without_graphs(monkeypatch, model, fewest, 
     for name in ("NUM_CALLS_BEFORE", "NUM_CALLS_BEFORE_GRAPH"):
         monkeypatch.setattr(recording, name, 1)
     monkeypatch.setattr(acquisition, "MAX_UNDROPPED", fewest)
-    runs = [
-        TrainingRun(grammar="concat", seed=seed, cap=cap) for seed, cap in enumerate((12, 4, 99, 5, 5, 9))
-    ]
+    runs = [TrainingRun(grammar="concat", seed=seed, cap=cap) for seed, cap in enumerate((12, 4, 99, 5, 5, 9))]
     protocol, made = replace(PROTOCOL, clip=1.0), []
 
     class Watched(Updates):
@@ -71,9 +69,7 @@ def test_runs_of_graphs_end_as_those_without_graphs(monkeypatch, model, fewest, 
     def learnt():
         found = {}
         with pytest.raises(DivergedError, match=r"concat, seed 2: the loss is not finite after 7 updates"):
-            for index, outcome in learn(
-                model, "sender", GEOMETRY, runs, protocol, device=torch.device("cuda")
-            ):
+            for index, outcome in learn(model, "sender", GEOMETRY, runs, protocol, device=torch.device("cuda")):
                 found[index] = outcome
         return found
 

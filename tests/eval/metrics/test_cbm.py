@@ -183,9 +183,7 @@ def test_a_part_of_a_corpus_is_matched_anew():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("noise", "narrowest", "widest"), [(0.5, 0.8, 1.3), (1.0, 1.0, 1.8)])
-def test_the_interval_covers_the_mean_score_of_corpora_of_that_size(
-    all_draws, monkeypatch, noise, narrowest, widest
-):
+def test_the_interval_covers_the_mean_score_of_corpora_of_that_size(all_draws, monkeypatch, noise, narrowest, widest):
     """With the matching of the whole corpus, that of a random language would be more than twice as wide."""
     monkeypatch.setattr(resampling, "NUM_PERMUTATIONS", 1)
     monkeypatch.setattr(resampling, "MIN_DRAWS", 1)
@@ -307,9 +305,7 @@ def part_score(messages, concepts, metric):
 
 
 samples = st.lists(
-    st.tuples(st.lists(st.integers(0, 5), max_size=4), st.sets(st.integers(0, 4), max_size=3)),
-    min_size=1,
-    max_size=14,
+    st.tuples(st.lists(st.integers(0, 5), max_size=4), st.sets(st.integers(0, 4), max_size=3)), min_size=1, max_size=14
 )
 
 

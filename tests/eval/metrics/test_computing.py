@@ -161,9 +161,7 @@ def test_the_interval_of_a_mean_ends_where_the_scores_do():
     meanings = [(a, b) for a in range(4) for b in range(4)]
     perfect, poor = [list(pair) for pair in meanings], [[a, 0] for a, _ in meanings]
     corpus = Corpus(
-        [*perfect, *poor],
-        meanings=np.array([*meanings, *meanings]),
-        columns={"speaker": np.repeat([0, 1], 16)},
+        [*perfect, *poor], meanings=np.array([*meanings, *meanings]), columns={"speaker": np.repeat([0, 1], 16)}
     )
     (score,) = scored("topsim", corpus)
     assert score.ci95[1] == 1 and score.ci95[0] < score.value < 1

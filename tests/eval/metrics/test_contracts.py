@@ -132,16 +132,10 @@ def language(seed, *, has_attributes, varies):
     meanings = rng.integers(0, 3, (24, 3))
     symbols = np.where(rng.random((24, 3)) < 0.5, meanings, rng.integers(0, 6, (24, 3)))
     messages = [row[: rng.integers(0, 4) if varies else 3] for row in symbols.tolist()]
-    return (
-        messages,
-        (meanings if has_attributes else None),
-        (None if has_attributes else np.add(meanings, [0, 3, 6])),
-    )
+    return (messages, (meanings if has_attributes else None), (None if has_attributes else np.add(meanings, [0, 3, 6])))
 
 
-@pytest.fixture(
-    params=[(True, False), (True, True), (False, True)], ids=["attributes", "varying", "concepts"]
-)
+@pytest.fixture(params=[(True, False), (True, True), (False, True)], ids=["attributes", "varying", "concepts"])
 def some(request):
     return language(1, has_attributes=request.param[0], varies=request.param[1])
 
@@ -175,9 +169,7 @@ def test_renaming_and_reordering_change_nothing(some, name):
     renamed = [names[messages[i]].tolist() for i in order]
     if meanings is not None:
         meanings = np.array(["red", "green", "blue"])[meanings[order]]
-        meanings = (
-            meanings if name == "hce" else meanings[:, ::-1]
-        )  # it breaks ties by the order of attributes
+        meanings = meanings if name == "hce" else meanings[:, ::-1]  # it breaks ties by the order of attributes
     else:
         concepts = concept_ids[concepts[order]]
     metric, options = find_metric(name), Options()

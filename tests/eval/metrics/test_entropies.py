@@ -285,9 +285,7 @@ def noisy(num_rows, seed):
     return np.stack([named, 10 + rng.integers(0, 10, num_rows)], axis=1), value[:, None]
 
 
-@pytest.mark.parametrize(
-    "metric", [module.hce, module.residual_entropy, module.attribute_information, word_entropy]
-)
+@pytest.mark.parametrize("metric", [module.hce, module.residual_entropy, module.attribute_information, word_entropy])
 def test_scores_of_small_corpora_come_closer_to_those_of_the_language(metric):
     def mean(num_rows, repetitions):
         with few_draws():

@@ -177,9 +177,7 @@ def test_few_meanings_have_exact_p_values(name, repetitions):
 
 
 NAMES = [
-    name
-    for name in METRICS.parts
-    if not (find_metric(name).shared.needs_agents or find_metric(name).shared.trains)
+    name for name in METRICS.parts if not (find_metric(name).shared.needs_agents or find_metric(name).shared.trains)
 ]
 SIZES = (1, 2, 3, 5, 9, 10, 11, 20, 40, 120)
 
@@ -256,9 +254,7 @@ def _is_within(value, bounds):
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize(
-    "seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 150))]
-)
+@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 150))])
 def test_no_conclusion_contradicts_its_numbers(seed, monkeypatch):
     monkeypatch.setattr(resampling, "NUM_SUBSAMPLES", 20)
     corpus, found = random_corpus(seed), []

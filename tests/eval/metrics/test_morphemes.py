@@ -149,7 +149,4 @@ def test_wide_meanings_are_refused_before_they_take_all_memory(name, number):
     [score] = find_metric(name)(corpus, Options())
     sets = 1000 * (number + number * (number - 1) // 2)
     assert score.value is None
-    assert (
-        score.reason
-        == f"takes too long for {sets:,} sets of concepts: a message has up to {number:,} concepts"
-    )
+    assert score.reason == f"takes too long for {sets:,} sets of concepts: a message has up to {number:,} concepts"

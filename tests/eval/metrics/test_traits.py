@@ -108,12 +108,7 @@ def test_names_with_options_are_one_name_and_scores_of_a_metric_share_its_versio
 def test_a_metric_is_called_with_a_corpus_and_options_or_their_fields(own, tmp_path):
     own("plain")  # names the file, so that it may be imported
     corpus = replace(language(), columns={"speaker": np.repeat(["a", "b"], 32)})
-    for name in (
-        "has",
-        "topsim,correlation=pearson",
-        f"{tmp_path}/own.py:plain",
-        f"{tmp_path}/own.py:Speakers",
-    ):
+    for name in ("has", "topsim,correlation=pearson", f"{tmp_path}/own.py:plain", f"{tmp_path}/own.py:Speakers"):
         found = find_metric(name)
         assert isinstance(found, Metric) and found.name == name and found.version == found.traits[0].version
         assert found(corpus, seed=3) == found(corpus, Options(seed=3)), name

@@ -50,10 +50,7 @@ def positions(messages, threshold):
 
 
 @settings(max_examples=10, deadline=None)
-@given(
-    st.lists(st.lists(st.integers(0, 3), max_size=7), min_size=1, max_size=12),
-    st.sampled_from([0.05, 0.37, 0.8]),
-)
+@given(st.lists(st.lists(st.integers(0, 3), max_size=7), min_size=1, max_size=12), st.sampled_from([0.05, 0.37, 0.8]))
 def test_definition(messages, threshold):
     assert positions(messages, threshold) == slow_boundaries(messages, threshold)
 
@@ -119,8 +116,7 @@ def test_segments_in_the_place_of_symbols():
     found = word_statistics.segmented(corpus, word_statistics.THRESHOLD)
     assert [row.tolist() for row in found.messages] == expected and max(map(len, expected)) > 1
     (one,), (other,) = (
-        find_metric(name)(each, Options())
-        for name, each in (("topsim,units=segments", corpus), ("topsim", found))
+        find_metric(name)(each, Options()) for name, each in (("topsim,units=segments", corpus), ("topsim", found))
     )
     assert one.value == other.value and one.signature != other.signature
 

@@ -23,17 +23,9 @@ def test_messages_are_whole_and_every_symbol_is_scored_once():
     windows = Windows(symbols=stretches(np.arange(22), 9, 4), num_context=4)
     symbols, targets = windows.take(torch.tensor([2, 0, 1, 3]))
     assert sorted(targets[targets != IGNORED].tolist()) == list(range(1, 21))
-    assert symbols[0].tolist() == list(range(8, 16)) and targets[0].tolist() == [IGNORED] * 4 + [
-        13,
-        14,
-        15,
-        16,
-    ]
+    assert symbols[0].tolist() == list(range(8, 16)) and targets[0].tolist() == [IGNORED] * 4 + [13, 14, 15, 16]
     windows = Windows(symbols=stretches(np.array([1, 7, 2, 7]), 4, 4), ignored=7)  # read, never predicted
-    assert [each.tolist() for each in windows.take(torch.tensor([0]))] == [
-        [[1, 7, 2]],
-        [[IGNORED, 2, IGNORED]],
-    ]
+    assert [each.tolist() for each in windows.take(torch.tensor([0]))] == [[[1, 7, 2]], [[IGNORED, 2, IGNORED]]]
 
 
 MASK, PAD = 1_000_001, 1_000_000
@@ -150,10 +142,7 @@ def train_replicas(replicas, seeds, steps):
             hidden = (inputs @ parameters["0.weight"][place].T + parameters["0.bias"][place]).tanh()
             return hidden @ parameters["2.weight"][place].T + parameters["2.bias"][place]
 
-        losses = [
-            replica_loss(lambda inputs, at=at: forward(inputs, at), seed, step)
-            for at, seed in enumerate(seeds)
-        ]
+        losses = [replica_loss(lambda inputs, at=at: forward(inputs, at), seed, step) for at, seed in enumerate(seeds)]
         replicas.update(torch.stack(losses).sum())
 
 

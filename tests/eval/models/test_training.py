@@ -152,9 +152,7 @@ OF_ANOTHER_VERSION = {
     "it was written by another version of torch": lambda tensors, values: values.update(torch="1.0"),
     "parameter.0 does not fit this training": without("parameter.0"),
     **{
-        f"{name} does not fit this training": lambda tensors, _, name=name: tensors.update(
-            {name: torch.zeros(7)}
-        )
+        f"{name} does not fit this training": lambda tensors, _, name=name: tensors.update({name: torch.zeros(7)})
         for name in ("parameter.1", "optimizer.0.exp_avg")
     },
     "it is incomplete": without("now.0"),

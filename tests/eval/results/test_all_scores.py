@@ -83,9 +83,7 @@ def test_corpora_that_mini_reads_unequally_often_are_not_ranked():
         data["scores"][0]["signature"] = f"xferbench|preset:mini|passes:{passes}|seeds:0|v:4"
     shown = report(compared(found))
     [line] = [line for line in shown.notes if "passes" in line]
-    assert line.startswith(
-        "xferbench: passes per epoch differ: a 2.27, b 1; compare corpora with equal numbers"
-    )
+    assert line.startswith("xferbench: passes per epoch differ: a 2.27, b 1; compare corpora with equal numbers")
     assert shown.tables[0].to_frame()["conclusion"].tolist() == ["unknown"]
 
 
@@ -102,9 +100,7 @@ def test_a_run_without_scores_has_the_name_that_it_has_with_scores(ecsuite, tmp_
 
 
 def test_a_corpus_and_its_file_of_scores_are_one_source(ecsuite, tmp_path):
-    write_corpus(
-        Corpus([[1, 2], [3, 4], [1, 4], [3, 2]], meanings=[[0, 0], [1, 1], [0, 1], [1, 0]]), tmp_path / "one"
-    )
+    write_corpus(Corpus([[1, 2], [3, 4], [1, 4], [3, 2]], meanings=[[0, 0], [1, 1], [0, 1], [1, 0]]), tmp_path / "one")
     assert ecsuite("score", "one", "--metrics", "topsim", "--out", "file.json")[0] == 0
     for paths in (("one", "file.json"), ("file.json", "one"), ("one/scores.json", "one", "file.json")):
         code, out, _ = ecsuite("compare", *paths, "--metric", "topsim")

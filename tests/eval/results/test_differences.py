@@ -50,9 +50,7 @@ def with_runs(sample, tmp_path, **settings):
         folder = tmp_path / f"{sample.name}{seed}"
         folder.mkdir()
         lines = "".join(f"  {key}: {value}\n" for key, value in settings.items() if "." not in key)
-        own = "".join(
-            f"{key.replace('.', ': {')}: {value}}}\n" for key, value in settings.items() if "." in key
-        )
+        own = "".join(f"{key.replace('.', ': {')}: {value}}}\n" for key, value in settings.items() if "." in key)
         (folder / "config.yaml").write_text(f"name: game\ntraining: {{seed: {seed}}}\nworld:\n{lines}{own}")
         file = folder / "config.yaml"
         runs.append(Source(name=folder.name, file=file, folder=folder, is_run=True, seed=seed))

@@ -81,11 +81,7 @@ def societies(folder):
 
 def with_failures(folder):
     """Runs that failed, diverged or were ended by the clock count in no command."""
-    ends = {
-        ("a", 3): {"failure": "broken"},
-        ("a", 4): {"stopped": "minutes"},
-        ("b", 4): {"failure": "the loss is nan"},
-    }
+    ends = {("a", 3): {"failure": "broken"}, ("a", 4): {"stopped": "minutes"}, ("b", 4): {"failure": "the loss is nan"}}
     return study(folder, [
         run(folder / "runs" / f"{kind}{seed}", {"channel.kind": kind}, seed,
             {"topsim": 0.2 * length + seed / 20, "cbm": 0.4 + seed / 10} if "failure" not in end else {}, **end)
@@ -186,9 +182,7 @@ def difference_of(folder, measure):
     ],
     ids=["ceiling", "above", "both", "noise", "exact"],
 )
-def test_values_at_a_bound_bound_differences_in_all_commands(
-    tmp_path, ecsuite, small, large, conclusion, marks
-):
+def test_values_at_a_bound_bound_differences_in_all_commands(tmp_path, ecsuite, small, large, conclusion, marks):
     folder = levels(tmp_path / "sweep", small=small, large=large)
     assert difference_of(folder, "accuracy")[1] == conclusion
     code, out, err = ecsuite("compare", folder, "--metric", "accuracy")
@@ -199,13 +193,9 @@ def test_values_at_a_bound_bound_differences_in_all_commands(
     assert code == 0 and all(mark in out for mark in marks), out
 
 
-@pytest.mark.parametrize(
-    "measure", ["consensus", "others_share", "recall", "attribute_accuracy", "num_names"]
-)
+@pytest.mark.parametrize("measure", ["consensus", "others_share", "recall", "attribute_accuracy", "num_names"])
 def test_shares_of_success_are_censored_as_accuracies_are_and_counts_are_not(tmp_path, measure):
-    found, conclusion = difference_of(
-        levels(tmp_path / "a", measure, small=[1, 1, 1], large=[1, 1, 1]), measure
-    )
+    found, conclusion = difference_of(levels(tmp_path / "a", measure, small=[1, 1, 1], large=[1, 1, 1]), measure)
     is_count = measure == "num_names"
     assert (conclusion, found.bound) == (("not significant", None) if is_count else ("unknown", "none"))
 

@@ -33,9 +33,7 @@ def test_the_spread_is_split_by_moments(tmp_path):
     assert found.ci95 == pytest.approx((2 - half, 2 + half), abs=1e-5)
     wide = [run(tmp_path / f"w{seed}", seed, 0.5 + seed / 1e3, 0.3) for seed in (1, 2)]
     assert over_seeds(Results.read(wide))[0][2].between_sd == 0
-    [(_, _, found)] = over_seeds(
-        Results.read([run(tmp_path / f"s{seed}", seed, float(seed)) for seed in (1, 2)])
-    )
+    [(_, _, found)] = over_seeds(Results.read([run(tmp_path / f"s{seed}", seed, float(seed)) for seed in (1, 2)]))
     assert found.within_sd is None and found.between_sd is None and found.sd == pytest.approx(0.5**0.5)
     assert not is_one_game(Results.read([wide[0], run(tmp_path / "b", 2, 0.1, lr=3)]))
 
@@ -45,10 +43,7 @@ def test_runs_of_one_game_count_the_seeds_that_formed_a_protocol(tmp_path, monke
     for seed, accuracy in enumerate((0.3, 0.9, 0.95)):
         paths.append(run(tmp_path / str(seed), seed, accuracy, evaluation={"num_valid": 50}))
         metadata = json.loads((paths[-1] / "metadata.json").read_text())
-        metadata |= {
-            "training": {"accuracy": accuracy, "loss": 1.0, "stopped": "epochs"},
-            "chance": {"accuracy": 0.25},
-        }
+        metadata |= {"training": {"accuracy": accuracy, "loss": 1.0, "stopped": "epochs"}, "chance": {"accuracy": 0.25}}
         (paths[-1] / "metadata.json").write_text(json.dumps(metadata))
         (paths[-1] / "config.yaml").write_text(json.dumps(metadata["config"]))
     report = comparison.seed_report(Results.read(paths))

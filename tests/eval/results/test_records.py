@@ -136,9 +136,7 @@ def test_which_sources_are_one(tmp_path):
     names = [source.name for source in Results.read(files).with_distinct_names()]
     assert names == ["a/x/data.jsonl", "b/x/data.jsonl"]
     # Files of equal content have one run in a sweep, whatever they are called.
-    both = Results(
-        made_run("g-1", {"world.objects": f"{name}.csv", "a": 1}, 1, {"accuracy": 0.5}, {}) for name in "xy"
-    )
+    both = Results(made_run("g-1", {"world.objects": f"{name}.csv", "a": 1}, 1, {"accuracy": 0.5}, {}) for name in "xy")
     assert [row.num_runs for row in both.means().rows] == [1, 1]
     assert [row.num_runs for row in both.means(by=["a"]).rows] == [1]
 

@@ -23,11 +23,7 @@ def few_updates(monkeypatch):
     monkeypatch.setattr(audit_outsider, "TRAINING", replace(audit_outsider.TRAINING, num_updates=1, every=1))
 
 
-GRID = (
-    "play.environment=guided_grid,size=3,num_steps=6",
-    "channel.vocab_size=5",
-    "play.agents.hidden_size=8",
-)
+GRID = ("play.environment=guided_grid,size=3,num_steps=6", "channel.vocab_size=5", "play.agents.hidden_size=8")
 
 
 def grid(*settings):

@@ -90,8 +90,7 @@ def test_new_combinations_are_understood_less_often_than_those_of_training(runs)
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
-    "settings",
-    [("evaluation.mode=sample",), ("evaluation.noise=true", "channel.noise=confusion,probability=0.5")],
+    "settings", [("evaluation.mode=sample",), ("evaluation.noise=true", "channel.noise=confusion,probability=0.5")]
 )
 def test_rounds_of_a_society_have_what_was_drawn_in_the_evaluation(settings, tmp_path):
     """Each pair meets noise of its own, and each sender draws messages of its own for all that it meets."""
@@ -104,10 +103,7 @@ def test_rounds_of_a_society_have_what_was_drawn_in_the_evaluation(settings, tmp
 
 def test_the_score_is_a_mean_over_meanings(monkeypatch):
     """Two held-out meanings, one understood in one round of one, one in one round of three; the others are seen."""
-    meanings, split = (
-        np.array([[0, 0], [1, 1], [1, 1], [1, 1], [0, 1]]),
-        np.array(["held_out"] * 4 + ["train"]),
-    )
+    meanings, split = (np.array([[0, 0], [1, 1], [1, 1], [1, 1], [0, 1]]), np.array(["held_out"] * 4 + ["train"]))
     rounds = EvaluatedRounds(meanings=meanings, split=split, accuracy=np.array([1.0, 1, 0, 0, 0.5]))
     monkeypatch.setattr(evaluations, "played", lambda run: rounds)
     kinds = {"task": SimpleNamespace(kind="discrimination"), "evaluation": SimpleNamespace(mode="greedy")}
@@ -163,8 +159,7 @@ def test_agents_are_compared_by_what_they_learn(runs):
     features = objects.features.double().numpy().reshape(25, -1)
     layers = [run.pair.speaker.network.perceive, run.pair.listener.perception]
     sender, receiver = (
-        features @ layer.weight.detach().double().numpy().T + layer.bias.detach().double().numpy()
-        for layer in layers
+        features @ layer.weight.detach().double().numpy().T + layer.bias.detach().double().numpy() for layer in layers
     )
     receiver = np.tanh(receiver)
     found = scores(run, "rsa")
@@ -254,9 +249,7 @@ def test_what_vectors_know_is_read_from_them_however_they_are_turned():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("num_seeds", "num_shuffles"), [(20, 1), pytest.param(40, 20, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("num_seeds", "num_shuffles"), [(20, 1), pytest.param(40, 20, marks=pytest.mark.slow)])
 def test_vectors_without_attributes_are_as_by_chance(monkeypatch, num_seeds, num_shuffles):
     """Halves share objects: with Student's interval over them, 30 % of random vectors differed from chance."""
     monkeypatch.setattr(transfer, "NUM_SHUFFLES", num_shuffles)

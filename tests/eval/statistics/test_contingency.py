@@ -18,10 +18,7 @@ codes = st.lists(st.integers(0, 20), max_size=30).map(lambda values: np.array(va
 @given(codes)
 def test_counted_and_renumbered(bound, codes):
     values, inverse, counts = np.unique(codes, return_inverse=True, return_counts=True)
-    assert [array.tolist() for array in contingency.counted(codes, bound)] == [
-        values.tolist(),
-        counts.tolist(),
-    ]
+    assert [array.tolist() for array in contingency.counted(codes, bound)] == [values.tolist(), counts.tolist()]
     dense, originals = contingency.renumbered(codes, bound)
     assert (dense.tolist(), originals.tolist()) == (inverse.tolist(), values.tolist())
     assert contingency.tally(codes).tolist() == counts.tolist()
@@ -61,9 +58,7 @@ def test_codes_are_numbered_in_order_of_first_occurrence(bound, num_rows):
 
 def test_codes_that_have_the_same_place_are_told_apart(monkeypatch):
     """All codes have one of two places, so each round settles two different codes."""
-    monkeypatch.setattr(
-        contingency, "_places", lambda codes, factor, size: codes.view(np.uint64) % np.uint64(2)
-    )
+    monkeypatch.setattr(contingency, "_places", lambda codes, factor, size: codes.view(np.uint64) % np.uint64(2))
     codes = np.tile(np.arange(40) << 50, 3)
     assert contingency.first_equal(codes, 1 << 60).tolist() == np.tile(np.arange(40), 3).tolist()
     assert contingency.labels_of_codes(codes, 1 << 60).tolist() == np.tile(np.arange(40), 3).tolist()

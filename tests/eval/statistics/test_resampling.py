@@ -149,9 +149,7 @@ def test_arguments_of_a_statistic():
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize(
-    "metric", [posdis, conflict_count, pytest.param(context_independence, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("metric", [posdis, conflict_count, pytest.param(context_independence, marks=pytest.mark.slow)])
 def test_the_interval_covers_the_mean_score_of_corpora_of_that_size(all_draws, monkeypatch, metric):
     monkeypatch.setattr(resampling, "NUM_PERMUTATIONS", 1)
     monkeypatch.setattr(resampling, "NUM_SUBSAMPLES", 100)
@@ -179,8 +177,7 @@ def test_draws_of_a_large_corpus_have_fewer_messages(monkeypatch):
     rows = half_sample(1_000, np.random.default_rng(0), 100)
     assert len(rows) == 100 and (np.diff(rows) > 0).all() and rows[-1] < 1_000
     often = sum(
-        np.isin(np.arange(1_000), half_sample(1_000, rng, 100))
-        for rng in map(np.random.default_rng, range(99))
+        np.isin(np.arange(1_000), half_sample(1_000, rng, 100)) for rng in map(np.random.default_rng, range(99))
     )
     assert 3 < np.percentile(often, 5) < np.percentile(often, 95) < 17  # 9.9 times each
 
@@ -284,10 +281,7 @@ def test_a_further_draw_is_inside_in_95_percent(number, shape):
 def test_a_further_draw_is_significant_in_5_percent(number, shape):
     draws = shape.rvs((2000, number + 1), random_state=1)
     found = np.mean(
-        [
-            Chance.from_permutations(row[1:], seed=0, bounds=(-99, 99)).p_value(row[0])[0] < 0.05
-            for row in draws
-        ]
+        [Chance.from_permutations(row[1:], seed=0, bounds=(-99, 99)).p_value(row[0])[0] < 0.05 for row in draws]
     )
     assert 0.03 < found < 0.075
 
@@ -339,9 +333,7 @@ def test_a_skewed_level_of_few_values_is_reached_in_5_percent():
     """As of `ami` of short messages: nothing is below the most frequent value, so that the double of the smaller tail
     was at most 5 % in 1.3 % of random languages."""
     draws = np.random.default_rng(5).poisson(0.4, (2000, 101)).astype(float)
-    hits = [
-        Chance.from_permutations(row[1:], seed=0, bounds=(0, 99)).p_value(row[0])[0] < 0.05 for row in draws
-    ]
+    hits = [Chance.from_permutations(row[1:], seed=0, bounds=(0, 99)).p_value(row[0])[0] < 0.05 for row in draws]
     exact = [row[0] >= np.sort(row)[-5] and (row >= row[0]).sum() <= 5 for row in draws]
     assert abs(np.mean(hits) - np.mean(exact)) < 0.01
 
@@ -368,7 +360,4 @@ def test_all_pairings_give_an_exact_p_value():
 def test_a_tail_is_no_surer_than_the_number_of_pairings():
     draws = np.random.default_rng(0).normal(size=100)
     assert Chance.from_permutations(draws, seed=0, bounds=None).p_value(50.0)[0] < 1e-20
-    assert Chance.from_permutations(draws, seed=0, bounds=None, num_pairings=720).p_value(50.0) == (
-        1 / 720,
-        "tail",
-    )
+    assert Chance.from_permutations(draws, seed=0, bounds=None, num_pairings=720).p_value(50.0) == (1 / 720, "tail")

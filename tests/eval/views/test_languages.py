@@ -97,11 +97,7 @@ CORPORA = {
 def test_texts_do_not_overlap(monkeypatch, tmp_path, name):
     caught = []
     monkeypatch.setattr(language_page, "save", lambda figure, *paths: caught.append(figure))
-    lines = [
-        {"step": step, "train": {"accuracy": 0.3}, "valid": {"accuracy": step / 9}} for step in range(1, 9)
-    ]
+    lines = [{"step": step, "train": {"accuracy": 0.3}, "valid": {"accuracy": step / 9}} for step in range(1, 9)]
     (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    draw_language(
-        views.LanguageView(CORPORA[name]), "A title " * 3, ["measures", "sizes"], tmp_path, "page.svg"
-    )
+    draw_language(views.LanguageView(CORPORA[name]), "A title " * 3, ["measures", "sizes"], tmp_path, "page.svg")
     assert_readable(caught[0])

@@ -13,11 +13,7 @@ from ecsuite.runtime.errors import ConfigError
 
 
 def test_published_scores_agree_with_themselves():
-    assert (
-        round(float(np.mean(list(paper.NO_PRETRAIN.values()))), 3)
-        == paper.PUBLISHED_SCORES["no pretrain"]
-        == 6.072
-    )
+    assert round(float(np.mean(list(paper.NO_PRETRAIN.values()))), 3) == paper.PUBLISHED_SCORES["no pretrain"] == 6.072
     assert tuple(paper.NO_PRETRAIN) == XFERBENCH_TARGETS
     for name, row in paper.PAPER_CROSS_ENTROPIES.items():
         assert np.mean(list(row.values())) == pytest.approx(paper.PAPER_SCORES[name], abs=0.0055)

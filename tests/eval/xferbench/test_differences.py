@@ -58,10 +58,7 @@ def test_corrected_or_read_unequally_often_a_difference_is_none():
     for each in with_reasons([one] * 9):
         assert each.p_holm == pytest.approx(9 * each.p_value) and each.conclusion == "not significant"
     rows = [LEVELS + GAPS, LEVELS + GAPS + 0.001]
-    words, nothing = (
-        source("words", *rows, passes=20.0),
-        source("nothing", LEVELS, LEVELS + 0.001, passes=1.0),
-    )
+    words, nothing = (source("words", *rows, passes=20.0), source("nothing", LEVELS, LEVELS + 0.001, passes=1.0))
     [apart] = with_reasons([difference(words, nothing, seed_noise([words, nothing]))])
     assert (apart.conclusion, apart.p_value, apart.p_holm) == ("unknown", None, None)
     assert apart.details["why"] == "passes per epoch differ: words 20, nothing 1"

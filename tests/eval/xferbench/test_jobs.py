@@ -53,8 +53,7 @@ def score(tmp_path):
 
     def run(pretrained, tune, test, vocab_size, **options):
         windows = {
-            name: stretches(stream, NANO.context + 1, NANO.context)
-            for name, stream in (("tune", tune), ("test", test))
+            name: stretches(stream, NANO.context + 1, NANO.context) for name, stream in (("tune", tune), ("test", test))
         }
         file = tmp_path / "tokens.safetensors"
         file.write_bytes(save({name: each.contiguous() for name, each in windows.items()}))

@@ -74,14 +74,7 @@ def test_a_corpus_that_does_not_fit_is_told_before_the_work(study_of, symbols, o
 
 @pytest.mark.parametrize(
     ("sizes", "passes"),
-    [
-        ([1_000], "4"),
-        ([3_000], "1.33"),
-        ([20_000], "1"),
-        ([None], "1"),
-        ([20_000, 1_000], "4"),
-        ([7], "571.43"),
-    ],
+    [([1_000], "4"), ([3_000], "1.33"), ([20_000], "1"), ([None], "1"), ([20_000, 1_000], "4"), ([7], "571.43")],
 )
 def test_the_signature_has_the_passes_over_the_shortest_corpus(study_of, sizes, passes):
     corpora = {seed: None if size is None else Corpus([[0] * size]) for seed, size in enumerate(sizes)}

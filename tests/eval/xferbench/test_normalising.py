@@ -32,9 +32,7 @@ def test_bounds_by_both_procedures(monkeypatch):
     spread = VALUES.std(0, ddof=1)
     for each, row, score in zip(found, stats.zscore(VALUES, ddof=1), VALUES.mean(1), strict=True):
         assert each.mean == pytest.approx(row.mean())
-        reference = stats.bootstrap(
-            (row,), np.mean, random_state=np.random.default_rng(3)
-        ).confidence_interval
+        reference = stats.bootstrap((row,), np.mean, random_state=np.random.default_rng(3)).confidence_interval
         assert each.ci95 == pytest.approx(tuple(reference), abs=0.04)
         # equations 5 and 6, a bound a language, then the mean over languages
         by_language = np.array(each.ci95)[:, None] * spread + VALUES.mean(0)

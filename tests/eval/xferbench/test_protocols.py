@@ -14,13 +14,7 @@ from ecsuite.eval.models.data import IGNORED
 from ecsuite.eval.models.vocabulary import encode, train_bpe
 from ecsuite.eval.xferbench.languages import TYPOLOGIES, write
 from ecsuite.eval.xferbench.presets import DANISH, FULL, NANO, SOURCES
-from ecsuite.eval.xferbench.protocols import (
-    TEST_SHARE,
-    program_source,
-    program_target,
-    strict_source,
-    strict_target,
-)
+from ecsuite.eval.xferbench.protocols import TEST_SHARE, program_source, program_target, strict_source, strict_target
 from ecsuite.eval.xferbench.texts import ArtificialText, BaselineSettings, TextFile, in_hash_order
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.ragged import Ragged
@@ -138,9 +132,6 @@ def test_artificial_languages_never_change_and_differ():
     assert hashlib.blake2b(content.encode(), digest_size=8).hexdigest() == "e3e5ed10cdd2b2c5"
     again = write(4, 20_000)
     assert again == texts[3][: len(again)]
-    words = [
-        "".join(letter for letter in " ".join(lines).lower() if letter not in ".,?").split()
-        for lines in texts
-    ]
+    words = ["".join(letter for letter in " ".join(lines).lower() if letter not in ".,?").split() for lines in texts]
     common = [{word for word, _ in Counter(each).most_common(300)} for each in words]
     assert all(len(one & other) < 60 for one, other in combinations(common, 2))

@@ -86,9 +86,7 @@ def test_a_gain_is_that_of_the_same_seed_and_of_equal_tasks(make_result):
     assert found.overall.hedges_g == pytest.approx((1 - 3 / 7) * 5 / (((10 + 1) ** 2 + 10**2) / 2) ** 0.5)
     assert found.by_language["udpos"] == pytest.approx({"en": 5, "fr": 5, "ja": 5, "kk": 5})
     languages = {"udpos": ("en",), "panx": ("en", "fr", "kk")}
-    result = make_result(
-        lambda body, _, task, __: 8 * (body == "corpus" and task == "udpos"), languages=languages
-    )
+    result = make_result(lambda body, _, task, __: 8 * (body == "corpus" and task == "udpos"), languages=languages)
     found = gain(result, "corpus", "random init")
     assert (found.overall.mean, found.by_task["udpos"].mean, found.by_task["panx"].mean) == (4, 8, 0)
 

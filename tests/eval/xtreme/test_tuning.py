@@ -17,14 +17,7 @@ from ecsuite.eval.models.vocabulary import train_subwords
 from ecsuite.eval.xtreme import transfer as module
 from ecsuite.eval.xtreme.presets import XtremeTuning
 from ecsuite.eval.xtreme.rows import IGNORED, TokenRows
-from ecsuite.eval.xtreme.transfer import (
-    LabelHead,
-    SpanHead,
-    TransferSetting,
-    finetune,
-    logits_of,
-    run_task,
-)
+from ecsuite.eval.xtreme.transfer import LabelHead, SpanHead, TransferSetting, finetune, logits_of, run_task
 from ecsuite.jobs.job import Context, Stopped
 from ecsuite.runtime.errors import ConfigError
 
@@ -157,10 +150,7 @@ def run(tiny, tiny_preset, write_data, tmp_path):
             lambda language: SUB_WORDS,
             TransferSetting(task="udpos", **usual | others),
             find_examples(data, "udpos", "en", "train", is_zero_shot=True),
-            [
-                find_examples(data, "udpos", language, "test", is_zero_shot=True)
-                for language in test_languages
-            ],
+            [find_examples(data, "udpos", language, "test", is_zero_shot=True) for language in test_languages],
             generator(2),
             Context(
                 scratch=tmp_path / "scratch",

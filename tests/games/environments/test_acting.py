@@ -66,12 +66,7 @@ def test_a_run_that_was_stopped_ends_with_the_same_bytes(name, tmp_path):
     assert trained(found, tmp_path / "parts", stop_after=3).stopped == "preempted"
     result = trained(found, tmp_path / "parts", resume=True)
     assert set(result.measures) == {"reward", "steps"} | ({"cost"} if name == "ppo" else set())
-    for file in (
-        "corpus.jsonl",
-        "meanings.jsonl",
-        "config.yaml",
-        f"checkpoint-{result.step:09d}.safetensors",
-    ):
+    for file in ("corpus.jsonl", "meanings.jsonl", "config.yaml", f"checkpoint-{result.step:09d}.safetensors"):
         assert (tmp_path / "parts" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
     assert load_run(tmp_path / "whole").play.evaluate() == result.measures
 

@@ -66,9 +66,7 @@ def test_without_messages_the_reward_is_that_of_chance_and_with_them_1(more, exp
     """An asker that hears nothing says the first values, which are right in 1 of 16, or each in 1 of 4."""
     text = f"task_and_talk,turns=2,num_asked=2{more}"
     assert environment(text).silent_reward == expected and scripted_reward(text) == 1
-    assert scripted_reward(text, deliver=severed) == pytest.approx(
-        expected, abs=0.25 if "cost" in more else 0.02
-    )
+    assert scripted_reward(text, deliver=severed) == pytest.approx(expected, abs=0.25 if "cost" in more else 0.02)
 
 
 def test_guess_who_is_solved_with_a_turn_an_attribute_and_feedback_helps():

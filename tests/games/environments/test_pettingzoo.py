@@ -65,10 +65,7 @@ def gone(self, actions):
         ({"leaves": {"sees": True, "guesses": False}}, "sees left at step 1 before others"),
         ({"step": gone}, "sees left at step 1 before others: expected agents that stay"),
         ({"action_space": lambda *_: SimpleNamespace(shape=(3,))}, "expected discrete actions of sees"),
-        (
-            {"observation_space": lambda *_: SimpleNamespace(shape=(), n=2)},
-            "expected vectors as observations of",
-        ),
+        ({"observation_space": lambda *_: SimpleNamespace(shape=(), n=2)}, "expected vectors as observations of"),
     ],
     ids=["no step", "an agent leaves", "an agent is gone", "actions", "observations"],
 )

@@ -34,9 +34,7 @@ SHARED = ("society.agents=2", "society.shares=perception", "sender.perception=ml
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("stops", "society"),
-    [((2, 6), ()), ((3,), (*SHARED, "receiver.perception=mlp,size=4"))],
-    ids=["pair", "shared"],
+    ("stops", "society"), [((2, 6), ()), ((3,), (*SHARED, "receiver.perception=mlp,size=4"))], ids=["pair", "shared"]
 )
 def test_killed_while_taught_ends_the_same(stops, society, tmp_path):
     taught(tmp_path / "whole", *TAUGHT, *society)

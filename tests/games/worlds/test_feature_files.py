@@ -9,12 +9,7 @@ import pytest
 
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
-from ecsuite.games.worlds.feature_files import (
-    check_classes,
-    read_features,
-    synthetic_features,
-    write_features,
-)
+from ecsuite.games.worlds.feature_files import check_classes, read_features, synthetic_features, write_features
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
 
@@ -166,16 +161,8 @@ def test_distractors_of_what_is_not_trained_on_are_of_all_splits(birds, task):
 @pytest.mark.parametrize(
     ("override", "task", "message"),
     [
-        (
-            "num_targets=7",
-            "concept",
-            "class_id: expected at least 28 rows of each class in train (task.num_tar",
-        ),
-        (
-            "num_distractors=96",
-            "discrimination",
-            "features: expected at least 97 rows in valid (task.num_dist",
-        ),
+        ("num_targets=7", "concept", "class_id: expected at least 28 rows of each class in train (task.num_tar"),
+        ("num_distractors=96", "discrimination", "features: expected at least 97 rows in valid (task.num_dist"),
     ],
 )
 def test_files_that_are_too_small_are_refused(birds, override, task, message):

@@ -45,9 +45,7 @@ def test_held_out_rules_are_others_than_those_of_training(held_out):
 
 
 @pytest.mark.parametrize("distractors", ["random", "hard"])
-@pytest.mark.parametrize(
-    ("kind", "length"), [("thing", 1), ("thing", 3), ("thing", 5), ("shape", 2), ("shape", 4)]
-)
+@pytest.mark.parametrize(("kind", "length"), [("thing", 1), ("thing", 3), ("thing", 5), ("shape", 2), ("shape", 4)])
 def test_targets_obey_and_distractors_break_their_rule(kind, length, distractors, monkeypatch):
     """Of SHAPE the labels are compared, which the pictures would show."""
     monkeypatch.setattr(rules, "shape_scenes", lambda seed, split, indices, labels: labels)

@@ -8,13 +8,7 @@ import pytest
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.worlds import shapeworld
 from ecsuite.games.worlds.rendering import COLORS, SHAPES
-from ecsuite.games.worlds.shapeworld import (
-    KINDS,
-    NUM_WORLDS,
-    ShapeWorld,
-    all_formulas,
-    split_formulas,
-)
+from ecsuite.games.worlds.shapeworld import KINDS, NUM_WORLDS, ShapeWorld, all_formulas, split_formulas
 from ecsuite.games.worlds.world import make_world
 
 COUNTS = {

@@ -85,9 +85,7 @@ def test_runs_that_were_capped_bound_the_effect(criterion, censored, difference,
     reached = {arm: [place >= censored.get(arm, 0) for place in range(10)] for arm in "ab"}
     claim = claim_of({**criterion, "statistic": {"measure": "ratio"}})
     verdict, result = judge(claim, runs_of(ratio=arms(difference), reached=reached))
-    assert verdict == answer and (
-        answer != "can't tell" or result.reason.startswith("some values are censored")
-    )
+    assert verdict == answer and (answer != "can't tell" or result.reason.startswith("some values are censored"))
 
 
 def test_accuracies_of_1_and_0_bound_the_effect():
@@ -97,9 +95,7 @@ def test_accuracies_of_1_and_0_bound_the_effect():
         runs = runs_of(**{"seen objects accuracy": {arm: [level] * 10 for arm in "ab"}})
         assert judge(claim, runs)[0] == verdict
     above = runs_of(accuracy={"a": list(0.3 + NOISE / 10), "b": [1] * 10})
-    verdict, result = judge(
-        claim_of({**EFFECT, "published": 0.5, "statistic": {"measure": "accuracy"}}), above
-    )
+    verdict, result = judge(claim_of({**EFFECT, "published": 0.5, "statistic": {"measure": "accuracy"}}), above)
     assert (verdict, result.compared[0].difference.bound) == ("holds", "lower")
 
 
@@ -124,11 +120,7 @@ def test_structure_needs_accuracy_and_messages():
     claim = claim_of({**EFFECT, "kind": "structure", "controls": {"accuracy": 0.05, "Unique Lines": 2}})
     equal = {"accuracy": {arm: [0.9] * 10 for arm in "ab"}, "Unique_Lines": {arm: [25] * 10 for arm in "ab"}}
     assert judge(claim, runs_of(topsim=arms(1), **equal))[0] == "holds"
-    for name, values in (
-        ("Unique_Lines", [5, 6] * 5),
-        ("Unique_Lines", [15, 35] * 5),
-        ("accuracy", [0.5] * 10),
-    ):
+    for name, values in (("Unique_Lines", [5, 6] * 5), ("Unique_Lines", [15, 35] * 5), ("accuracy", [0.5] * 10)):
         worse = equal | {name: equal[name] | {"b": values}}
         assert judge(claim, runs_of(topsim=arms(1), **worse))[0] == "can't tell"
 
@@ -162,11 +154,7 @@ def test_how_often_the_rules_err():
 
     effect, null = partial(effect_answer, least=1.5), partial(null_answer, margin=1.0)
     nothing, covers = rates(effect, 0)
-    assert (
-        nothing["holds"] < 0.025
-        and nothing["does not hold"] > 0.9
-        and covers == pytest.approx(0.95, abs=0.02)
-    )
+    assert nothing["holds"] < 0.025 and nothing["does not hold"] > 0.9 and covers == pytest.approx(0.95, abs=0.02)
     assert rates(effect, 3)[0]["holds"] > 0.95 and rates(effect, 3)[0]["does not hold"] == 0
     assert rates(effect, 1.5)[0]["does not hold"] == pytest.approx(0.025, abs=0.02)
     assert rates(null, 1)[0]["holds"] < 0.04 and rates(null, 0)[0]["holds"] > 0.6

@@ -29,9 +29,7 @@ def make(name, seed=0, style="icy"):
 def stacked(modules):
     """Parameters of all modules by name, with a leading replica dimension."""
     values = [dict(module.named_parameters()) for module in modules]
-    return {
-        name: torch.stack([each[name].detach() for each in values]).requires_grad_() for name in values[0]
-    }
+    return {name: torch.stack([each[name].detach() for each in values]).requires_grad_() for name in values[0]}
 
 
 def make_batch(replicas, batch=BATCH, seed=1):

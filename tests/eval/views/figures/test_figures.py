@@ -89,9 +89,7 @@ def test_languages_are_named_by_who_speaks(toy, tmp_path):
     for name, said in kinds.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "metadata.json").write_text(json.dumps(said))
-    figure = draw_plane(
-        [source(name, 0.5, 0.4, file=tmp_path / name, folder=tmp_path / name) for name in kinds]
-    )
+    figure = draw_plane([source(name, 0.5, 0.4, file=tmp_path / name, folder=tmp_path / name) for name in kinds])
     names = {text.get_text() for text in figure.findobj(Text)}
     assert {"corpus", "grammar", "languages of people"} <= names
 
@@ -100,11 +98,7 @@ def log(folder, steps, every=None):
     """The log and the config of a run whose language is told from step to step."""
     folder.mkdir()
     places = [
-        {
-            "step": step,
-            "valid": {},
-            "metrics": {"complexity,space=toy": x, "semantic_accuracy,space=toy": x / 2},
-        }
+        {"step": step, "valid": {}, "metrics": {"complexity,space=toy": x, "semantic_accuracy,space=toy": x / 2}}
         for step, x in steps.items()
     ]
     (folder / "log.jsonl").write_text("".join(json.dumps(each) + "\n" for each in places))

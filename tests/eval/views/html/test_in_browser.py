@@ -107,9 +107,7 @@ def test_the_page_of_36_runs(study36):
 def search(page, words):
     """How many messages are found, and of how many."""
     page.ask(f"(search.value = {words!r}, search.dispatchEvent(new Event('input')))")
-    found, everything = re.match(
-        r"(\d+) of (\d+)", page.ask("document.querySelector('#found').textContent")
-    ).groups()
+    found, everything = re.match(r"(\d+) of (\d+)", page.ask("document.querySelector('#found').textContent")).groups()
     return int(found), int(everything)
 
 

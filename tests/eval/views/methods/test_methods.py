@@ -28,8 +28,7 @@ TRAINING = (
     "nothing stops training before its end."
 )
 RUNS = (
-    "It was trained once, with seed 1, which determines all random draws. Training ended after all epochs, at "
-    "step 16."
+    "It was trained once, with seed 1, which determines all random draws. Training ended after all epochs, at step 16."
 )
 SCORES = (
     "Languages were scored by the following metrics. topsim (topographic similarity) (Brighton & Kirby 2006; "

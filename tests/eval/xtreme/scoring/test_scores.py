@@ -8,14 +8,7 @@ from ecsuite.eval.xtreme.scoring.bitexts import mine_pairs, nearest, pairs_above
 from ecsuite.eval.xtreme.scoring.labels import span_scores
 from ecsuite.eval.xtreme.scoring.questions import answer_scores, mlqa_words, squad_words
 from ecsuite.eval.xtreme.scoring.task import Answer, Bitext, ExtractiveQuestion, TaggedSentence, TextPair
-from ecsuite.eval.xtreme.scoring.tasks import (
-    TASKS,
-    EnglishVsOthers,
-    average_gap,
-    group_scores,
-    sides,
-    task_score,
-)
+from ecsuite.eval.xtreme.scoring.tasks import TASKS, EnglishVsOthers, average_gap, group_scores, sides, task_score
 
 
 def f1(predicted, gold):
@@ -141,11 +134,7 @@ def test_margin_with_two_neighbours():
 def test_the_threshold_has_the_highest_f1_and_equal_scores_are_accepted_together():
     found = {("a", "x"): 1.5, ("b", "y"): 1.2, ("c", "z"): 1.0, ("d", "w"): 0.8}
     gold = {("a", "x"), ("b", "y")}
-    assert (
-        tune_threshold(found, gold)
-        == tune_threshold(dict(reversed(found.items())), gold)
-        == pytest.approx(1.1)
-    )
+    assert tune_threshold(found, gold) == tune_threshold(dict(reversed(found.items())), gold) == pytest.approx(1.1)
     assert pairs_above(found, 1.1) == gold
     assert tune_threshold(found, gold | {("d", "w")}) == pytest.approx(0.8)  # the last one: its own score
     equal = {("a", "x"): 1.0, ("b", "y"): 1.0, ("d", "w"): 0.5}
@@ -246,15 +235,7 @@ def test_averages_include_english_as_in_table_2():
 
 
 def test_average_gap_as_in_table_3():
-    gaps = {
-        "xnli": 16.5,
-        "pawsx": 14.1,
-        "xquad": 25.0,
-        "mlqa": 27.5,
-        "tydiqa": 22.2,
-        "udpos": 25.5,
-        "panx": 23.6,
-    }
+    gaps = {"xnli": 16.5, "pawsx": 14.1, "xquad": 25.0, "mlqa": 27.5, "tydiqa": 22.2, "udpos": 25.5, "panx": 23.6}
     assert round(average_gap(gaps), 1) == 21.1
     assert average_gap({**gaps, "mlqa": None}) is None
     assert average_gap({"xnli": 16.5}) is None

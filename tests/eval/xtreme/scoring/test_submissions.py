@@ -50,15 +50,7 @@ def test_all_nine(write_submission, tmp_path):
     assert data["all_task"] == pytest.approx(sum(SCORES.values()) / 9) and data["retrieval"] == 45
     assert data["qa"] == pytest.approx((SCORES["xquad"] + SCORES["mlqa"] + SCORES["tydiqa"]) / 3)
     assert data["xquad"]["f1"]["de"] == pytest.approx(90) and data["xquad"]["avg_exact_match"] == over(10, 50)
-    gaps = {
-        "xnli": 25,
-        "pawsx": 50,
-        "udpos": 200 / 3,
-        "panx": 100 / 3,
-        "xquad": 50,
-        "mlqa": 100,
-        "tydiqa": 50,
-    }
+    gaps = {"xnli": 25, "pawsx": 50, "udpos": 200 / 3, "panx": 100 / 3, "xquad": 50, "mlqa": 100, "tydiqa": 50}
     assert data["ecsuite"]["gap"] == pytest.approx(gaps | {"bucc2018": None, "tatoeba": None})
 
 
