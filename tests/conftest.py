@@ -24,9 +24,9 @@ os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ["ECSUITE_DATA"] = os.path.join(tempfile.mkdtemp(), "data")
 
-import pretended_cuda.chosen  # noqa: F401, before torch
 import pytest
 
+import pretended_cuda.chosen  # noqa: F401, before torch
 from ecsuite.cli import main
 
 sys.dont_write_bytecode = False

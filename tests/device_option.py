@@ -7,6 +7,7 @@ pretended device, None on others, from the fixture `device_log`.
 """
 
 import pytest
+
 from pretended_cuda.chosen import DEVICE, MISSING
 
 

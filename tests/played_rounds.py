@@ -3,9 +3,8 @@
 import json
 from pathlib import Path
 
-from stopped_runs import trained
-
 from ecsuite.games.config.experiment import load_experiment
+from stopped_runs import trained
 
 MODEL = (
     "play.agents=6", "play.pool=3", "play.at_once=true", "play.participant=language_model", "training.num_examples=40",

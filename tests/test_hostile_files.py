@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-from test_packaging import SOURCES
 
 import ecsuite as ec
 from ecsuite.files.checksums import CHECKSUM
 from ecsuite.parts import own_code
 from ecsuite.parts.own_code import UntrustedError
+from test_packaging import SOURCES
 
 EVIL = "./evil.py:Evil"
 FINISHED = Path(__file__).parent / "fixtures" / "small" / "finished"

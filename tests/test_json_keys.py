@@ -11,9 +11,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from test_tables_of_commands import FAST, NANO_CPU, SIZES, SLOW, in_folder  # noqa: F401
 
 from ecsuite.eval.xtreme import study
+from test_tables_of_commands import FAST, NANO_CPU, SIZES, SLOW, in_folder  # noqa: F401
 
 LISTING = Path(__file__).parent / "contracts" / "json_keys.json"
 

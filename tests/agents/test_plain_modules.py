@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from plain_modules import HIDDEN, PlainReceiver, PlainSender, SenderOfOneCall
 
 from ecsuite.agents.autocast import call_receiver, call_sender
 from ecsuite.agents.message import embed_symbols
@@ -15,6 +14,7 @@ from ecsuite.games.plays.evaluation import record_corpus
 from ecsuite.games.plays.population import make_population
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
+from plain_modules import HIDDEN, PlainReceiver, PlainSender, SenderOfOneCall
 
 WORDS_OF_VALUES = ("quantized", "continuous", "dru")
 CASES = [

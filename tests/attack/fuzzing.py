@@ -26,7 +26,6 @@ from typing import Any
 
 from attack.mutations import mutated
 from attack.readers import READERS, REFUSALS, Reader
-
 from ecsuite.parts.error_messages import MAX_LENGTH, one_line
 
 SEEDS = Path(__file__).parent / "seeds"

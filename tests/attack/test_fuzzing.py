@@ -1,11 +1,11 @@
 import shutil
 
 import pytest
-from attack.fuzzing import SEEDS, fuzz
-from attack.readers import READERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attack.fuzzing import SEEDS, fuzz
+from attack.readers import READERS
 from ecsuite.parts.strict_yaml import StrictYamlError, as_yaml, load_yaml
 
 SLOW = {"game_yaml", "study_yaml", "sweep_yaml", "saved_corpus", "saved_objects", "images", "parquet"}

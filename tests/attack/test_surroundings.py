@@ -16,6 +16,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+
 from attack.events import Events
 
 SETTINGS = ("num_examples=64", "batch_size=32", "num_epochs=2", "seed=4")

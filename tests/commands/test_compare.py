@@ -1,8 +1,8 @@
 import json
 
 import pytest
-from compared_sources import paper_results
 
+from compared_sources import paper_results
 from ecsuite.corpus import Corpus
 from ecsuite.eval.statistics import bootstrap
 from ecsuite.eval.xferbench.comparison import PAPER_CHRF

@@ -3,12 +3,12 @@ import subprocess
 import sys
 
 import pytest
-from quick_checks import TRAIN
 
 from ecsuite.commands.new import FOLDER
 from ecsuite.formats import read_corpus
 from ecsuite.parts import own_code
 from ecsuite.testing import games
+from quick_checks import TRAIN
 
 KINDS = sorted(entry.name.removesuffix(".txt") for entry in FOLDER.iterdir())
 

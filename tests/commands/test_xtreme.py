@@ -3,9 +3,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from xtreme_data import write_translation
 
 from ecsuite.eval.xtreme import study
+from xtreme_data import write_translation
 
 QUICK = ["--preset", "nano", "--workers", "1", "--device", "cpu"]
 

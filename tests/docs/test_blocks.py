@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from doc_pages import INDENTED, PAGES, ROOT, RUN, SHOWN, Block, blocks, tokens
 from doc_shell import Shell
-
 from ecsuite.cli import COMMANDS, Commands
 
 ALONE = ("docs/cookbook.md", "docs/index.md")

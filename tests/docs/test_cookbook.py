@@ -3,11 +3,11 @@
 import re
 
 import pytest
+
+import ecsuite.api
 from doc_outputs import with_outputs
 from doc_pages import ROOT, blocks
 from doc_shell import TRAINING
-
-import ecsuite.api
 
 RECIPES = {
     "start page": (ROOT / "docs/index.md", 0),

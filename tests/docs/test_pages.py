@@ -5,9 +5,9 @@ import re
 
 import pytest
 import reference_pages
-from doc_pages import MADE, PAGES, ROOT, anchors, blocks, links
 
 import ecsuite as ec
+from doc_pages import MADE, PAGES, ROOT, anchors, blocks, links
 from ecsuite.commands.catalogue import COMMANDS
 from ecsuite.eval.metrics import METRIC_OF, METRICS, find_metric
 from ecsuite.games.config.experiment import named_configs

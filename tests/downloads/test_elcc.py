@@ -3,11 +3,11 @@ import subprocess
 import sys
 
 import pytest
-from hub_server import HubServer, use_hub
 
 from ecsuite.downloads.downloads import read_sources
 from ecsuite.downloads.elcc import DATASET, REVISION, prepare_elcc
 from ecsuite.runtime.errors import ConfigError
+from hub_server import HubServer, use_hub
 
 FILES = {
     "README.md": b"# ELCC\n", "systems/egg-disc/metadata.yml": b"origin: {}\n",

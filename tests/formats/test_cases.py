@@ -6,10 +6,10 @@ import threading
 
 import numpy as np
 import pytest
-from table_files import COLORS, GRID, IDS, PERFECT, WORDS, answered, quoted, records, said, scores, table
 
 import ecsuite as ec
 from ecsuite.runtime.errors import CorpusError, ReadingQuestion
+from table_files import COLORS, GRID, IDS, PERFECT, WORDS, answered, quoted, records, said, scores, table
 
 SAME = {
     "lists as pandas writes them": table(quoted(map(str, IDS))),

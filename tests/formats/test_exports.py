@@ -6,12 +6,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from table_files import answered
-from table_files import said as said_in
 
 from ecsuite.formats.layouts import shipped_layouts
 from ecsuite.formats.reading import read_corpus
 from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion
+from table_files import answered
+from table_files import said as said_in
 
 WORDS = "ne ka mu lu po ti wa zo".split()
 

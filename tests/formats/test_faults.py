@@ -3,12 +3,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from languages import rows_of
 
 from ecsuite.corpus import Corpus
 from ecsuite.formats import json_tables, read_corpus, stored_text, strict_json, write_corpus
 from ecsuite.runtime.errors import CorpusError, DamagedError
 from ecsuite.runtime.ragged import Ragged
+from languages import rows_of
 
 INTS = "expected a list of non-negative integers, got"
 WIDE = "expected integers of at most 64 bits, got"

@@ -2,9 +2,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from table_files import answered, said, scores
 
 import ecsuite as ec
+from table_files import answered, said, scores
 
 CASES = Path(__file__).parents[3] / "shared" / "cases"
 """Files that were made after public reports; they are not part of the package."""

@@ -1,10 +1,10 @@
 import json
 
 import pytest
-from table_files import COLORS, GRID, IDS, PERFECT, WORDS, answered, said, scores
 
 import ecsuite as ec
 from ecsuite.runtime.errors import CorpusError, ReadingQuestion
+from table_files import COLORS, GRID, IDS, PERFECT, WORDS, answered, said, scores
 
 
 @pytest.mark.parametrize(

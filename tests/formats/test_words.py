@@ -3,10 +3,10 @@ import json
 import numpy as np
 import pytest
 import yaml
-from table_files import GRID, IDS, WORDS, records, said
 
 import ecsuite as ec
 from ecsuite.runtime.errors import CorpusError
+from table_files import GRID, IDS, WORDS, records, said
 
 HEADER = "task,typed,color,shape,hit\n"
 ROWS = "".join(

@@ -5,9 +5,9 @@ import math
 
 import pytest
 import torch
-from built_messages import OF_SYMBOLS, build_message, make, objective
 from torch.nn.functional import one_hot
 
+from built_messages import OF_SYMBOLS, build_message, make, objective
 from ecsuite.agents.message import EOS, PAD
 from ecsuite.games.channels.channels import gumbel_noise
 from ecsuite.games.channels.message_builders import (

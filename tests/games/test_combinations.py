@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from stopped_runs import trained
 
 from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.games.config.experiment import load_experiment
@@ -20,6 +19,7 @@ from ecsuite.games.config.registry import CHANNELS, LOSSES, MEETINGS, OPTIMIZERS
 from ecsuite.parts.registry import option_types
 from ecsuite.runtime import recording
 from ecsuite.runtime.errors import ConfigError
+from stopped_runs import trained
 
 NUM_ORDINARY, NUM_SLOW = 4, 300
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 import torch
-from quick_checks import signalling_games
 
 from ecsuite.games.config.experiment import load_experiment, override
 from ecsuite.games.plays.population import Population
 from ecsuite.games.worlds.feature_files import synthetic_features, write_features
 from ecsuite.games.worlds.world import make_world
+from quick_checks import signalling_games
 
 RECORDED = Path(__file__).with_name("initial_states.json")
 REDUCED = {

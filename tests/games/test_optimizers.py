@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from stopped_runs import trained as train_until
 from torch import nn
 
 from ecsuite.files.tensor_files import read_tensors
@@ -11,6 +10,7 @@ from ecsuite.games.config.registry import OPTIMIZERS, SCHEDULES
 from ecsuite.games.engine.optimizers import Optimise
 from ecsuite.games.plays.population import make_population
 from ecsuite.games.worlds.world import make_world
+from stopped_runs import trained as train_until
 
 SMALL = [
     "training.num_examples=24", "training.batch_size=4", "training.num_epochs=2", "training.evaluate_every=2",

@@ -1,10 +1,10 @@
 """Settings that do not fit are refused in one line, before anything is written."""
 
 import pytest
-from stopped_runs import trained
 
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.runtime.errors import ConfigError
+from stopped_runs import trained
 
 SETS = ("task.kind=concept", "task.num_targets=20", "task.num_distractors=20")
 SOCIETY = ("society.senders=2", "society.receivers=2")

@@ -3,12 +3,12 @@
 import signal
 
 import pytest
-from stopped_runs import trained
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.training.train import train
 from ecsuite.runtime.errors import ConfigError
+from stopped_runs import trained
 
 UNFINISHED = "holds this run, unfinished: add --resume to continue it, or choose another folder with --out"
 STOPS = {

@@ -4,8 +4,8 @@ import math
 
 import pytest
 import torch
-from built_messages import build_message, make
 
+from built_messages import build_message, make
 from ecsuite.games.channels.value_channels import VqvibChannel
 
 WORDS_OF_VALUES = ["quantized", "continuous"]

@@ -1,6 +1,7 @@
 import shutil
 
 import pytest
+
 from hub_server import LICENCE, SMALL, TOKEN, HubServer, use_hub
 
 

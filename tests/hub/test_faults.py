@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
-from hub_server import LICENCE, Repository
 
 from ecsuite.files.checksums import sealed, sealed_text
+from hub_server import LICENCE, Repository
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # within huggingface_hub
 

@@ -4,12 +4,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from hub_server import LICENCE, SMALL, TOKEN
-from stopped_runs import trained
 
 import ecsuite as ec
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.language_models.backend import Person
+from hub_server import LICENCE, SMALL, TOKEN
+from stopped_runs import trained
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # within huggingface_hub
 

@@ -2,8 +2,8 @@ import os
 import signal
 
 import pytest
-from counting_jobs import LOG, seen_gpu, square
 
+from counting_jobs import LOG, seen_gpu, square
 from ecsuite.jobs import graph
 from ecsuite.jobs.engines import place_of
 from ecsuite.jobs.graph import Runner

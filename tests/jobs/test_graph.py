@@ -2,10 +2,10 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-import counting_jobs as jobs
 import pytest
-from counting_jobs import LOG, Named, count_symbols, cube, misbehave, named_length, square
 
+import counting_jobs as jobs
+from counting_jobs import LOG, Named, count_symbols, cube, misbehave, named_length, square
 from ecsuite.corpus import Corpus
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.groups import GroupFolder

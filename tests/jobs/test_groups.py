@@ -11,8 +11,8 @@ from dataclasses import asdict, replace
 
 import filelock
 import pytest
-from counting_jobs import LOG, cube, misbehave, square
 
+from counting_jobs import LOG, cube, misbehave, square
 from ecsuite.files.locks import Lock, process_name
 from ecsuite.jobs import launchers, worker
 from ecsuite.jobs.engines import place_of

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from counting_jobs import LOG, cube, square, total
 from msgspec import structs
 
+from counting_jobs import LOG, cube, square, total
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job
 

@@ -5,14 +5,14 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from counting_jobs import LOG, misbehave, square
-from slurm_daemons import corpora, program, scores, with_patience
 
+from counting_jobs import LOG, misbehave, square
 from ecsuite.jobs import ray as ray_workers
 from ecsuite.jobs.engines import place_of
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Location
 from ecsuite.runtime.errors import ConfigError
+from slurm_daemons import corpora, program, scores, with_patience
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install -e '.[ray]'")
 psutil = pytest.importorskip("psutil", reason="psutil is not installed: pip install psutil")

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
 import slurm_daemons
 from slurm_daemons import corpora, scores
 

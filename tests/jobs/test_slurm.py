@@ -2,8 +2,8 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
-from counting_jobs import LOG, square
 
+from counting_jobs import LOG, square
 from ecsuite.jobs import graph, launchers, slurm
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.groups import GroupFolder

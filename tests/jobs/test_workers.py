@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
-from counting_jobs import LOG, allocate, misbehave, run_beside, square, write
 
+from counting_jobs import LOG, allocate, misbehave, run_beside, square, write
 from ecsuite.jobs import graph
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Job, Location

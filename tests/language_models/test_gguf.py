@@ -1,9 +1,6 @@
 import json
 
 import pytest
-from llama_server import FILE
-from played_rounds import rounds_of
-from stopped_runs import trained
 
 from ecsuite.files.data_folder import data_folder
 from ecsuite.games.config.experiment import load_experiment
@@ -11,6 +8,9 @@ from ecsuite.games.training.train import cost
 from ecsuite.language_models.backend import MODEL, Allowed, Request
 from ecsuite.language_models.gguf import GgufModel
 from ecsuite.runtime.errors import ConfigError
+from llama_server import FILE
+from played_rounds import rounds_of
+from stopped_runs import trained
 
 HAS_MODEL = pytest.mark.skipif(not FILE.is_file(), reason=f"no {FILE.name}: ecsuite data smollm2, or ECSUITE_MODELS")
 

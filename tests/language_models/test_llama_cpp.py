@@ -3,11 +3,11 @@ import threading
 import time
 
 import pytest
-from llama_server import MISSING, LlamaServer
-from played_rounds import played, rounds_of
 
 from ecsuite.language_models.backend import Allowed, Request
 from ecsuite.language_models.server import Server
+from llama_server import MISSING, LlamaServer
+from played_rounds import played, rounds_of
 
 pytestmark = [
     pytest.mark.slow,

@@ -1,8 +1,8 @@
 import time
 
 import pytest
-from browser_participant import CHROMIUM, Player, Server
 
+from browser_participant import CHROMIUM, Player, Server
 from ecsuite.people.database import make_database
 from ecsuite.people.kinds import make_kind
 from ecsuite.people.session import Sessions

@@ -1,9 +1,9 @@
 import hashlib
 
 import pytest
-from browser_participant import CHROMIUM, Player, accessible, rows
 
 import ecsuite as ec
+from browser_participant import CHROMIUM, Player, accessible, rows
 from ecsuite.people.chains import read_chains
 from ecsuite.people.database import Database, stored_study
 from ecsuite.people.export import export

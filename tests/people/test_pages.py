@@ -1,7 +1,7 @@
 import pytest
-from browser_participant import CHROMIUM, Player, accessible, rows
 
 import ecsuite as ec
+from browser_participant import CHROMIUM, Player, accessible, rows
 from ecsuite.people.codes import CodesGame
 
 pytest.importorskip("starlette", reason="the extra `people` is not installed")

@@ -1,6 +1,6 @@
 import pytest
-from browser_participant import CHROMIUM, accessible
 
+from browser_participant import CHROMIUM, accessible
 from ecsuite.formats import read_corpus
 
 pytest.importorskip("starlette", reason="the extra `people` is not installed")

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from quick_checks import TRAIN, without
 
 from ecsuite.agents.registry import PERCEPTIONS, RECEIVERS, SENDERS
 from ecsuite.eval.metrics import METRICS, find_metric
 from ecsuite.games.config import registry as games
 from ecsuite.language_models.backend import BACKENDS
 from ecsuite.testing import checks, run
+from quick_checks import TRAIN, without
 
 KINDS = "play participant world environment task channel noise loss optimizer schedule meeting reasoning".split()
 REGISTRIES = {kind: getattr(games, {"loss": "LOSSES"}.get(kind, f"{kind.upper()}S")) for kind in KINDS} | {

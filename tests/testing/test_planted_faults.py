@@ -1,8 +1,8 @@
 import pytest
-from quick_checks import TRAIN_MORE, without
 
 from ecsuite.parts import own_code
 from ecsuite.testing import checks, kind_of, run
+from quick_checks import TRAIN_MORE, without
 
 SENDER = """
 import random

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from languages import corpus_of
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.counts import cooccurrence, counting
@@ -15,6 +14,7 @@ from ecsuite.eval.metrics.cbm import Samples, TranslationGraph, cooccurrence_cou
 from ecsuite.eval.statistics.contingency import first_rows, num_codes
 from ecsuite.eval.statistics.matching import best_match
 from ecsuite.runtime.ragged import Ragged
+from languages import corpus_of
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from compared_sources import run
 from scipy import stats
 
+from compared_sources import run
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.views.comparison import means_table, noise_notes
 from ecsuite.runtime.errors import ConfigError

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from model_server import ModelServer
 from safetensors.numpy import save_file
 
 import ecsuite as ec
@@ -26,6 +25,7 @@ from ecsuite.files.checksums import CHECKSUM, sealed_text
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Result
 from ecsuite.runtime.errors import ConfigError, DamagedError, DivergedError
+from model_server import ModelServer
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 from types import SimpleNamespace
 
 import pytest
-from figure_texts import assert_readable, texts
 
 from ecsuite.eval.icy import single_agents
 from ecsuite.eval.icy.end_to_end import PANELS, EndToEnd, measured_curves
 from ecsuite.eval.icy.study import load_study, resolve
 from ecsuite.runtime.errors import ConfigError
+from figure_texts import assert_readable, texts
 
 
 def cell(grammar, mean, half_width=0.5, num_censored=0, is_early=False):

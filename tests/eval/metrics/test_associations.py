@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from languages import grid, score_of, scores_of
 from sklearn.metrics import adjusted_mutual_info_score
 
 from ecsuite.eval.metrics import associations
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.statistics.resampling import few_draws
+from languages import grid, score_of, scores_of
 
 SQUARE = grid(4, 4)
 PERFECT_SQUARE = np.add(SQUARE, [10, 20])

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from languages import corpus_of, score_of
 
 from ecsuite.eval.metrics import cbm as cbm_module
 from ecsuite.eval.metrics.cbm import cbm, cbm_types, paired_score, sensitivity, translate
@@ -21,6 +20,7 @@ from ecsuite.eval.statistics import matching, resampling
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.formats import read_corpus
 from ecsuite.runtime.errors import CorpusError
+from languages import corpus_of, score_of
 
 SAMPLE = Path(__file__).parents[3].parent / "shared" / "data" / "cbm" / "comm_results.jsonl"
 RATES = ("ambiguity", "paraphrase", "unmatched", "precision", "recall")

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from metrics_in_processes import load
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from ecsuite.corpus import Corpus
@@ -22,6 +21,7 @@ from ecsuite.grammars.making import make_corpus
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.signals import stop_signals
 from ecsuite.runtime.ragged import Ragged
+from metrics_in_processes import load
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from languages import corpus_of, grid
 
 from ecsuite.eval.metrics import DEFAULT_METRICS, METRICS, find_metric
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options
+from languages import corpus_of, grid
 
 MEANINGS = np.tile(grid(4, 4), (6, 1))
 PERFECT = np.add(MEANINGS, [10, 20])

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from languages import corpus_of, grid, plain_entropy, score_of, scores_of
 from sklearn.naive_bayes import CategoricalNB
 
 from ecsuite.eval.counts.counting import row_of
 from ecsuite.eval.metrics import disentanglement, find_metric
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.runtime.ragged import Ragged
+from languages import corpus_of, grid, plain_entropy, score_of, scores_of
 
 GRID = grid(3, 4)
 PERFECT = np.add(GRID, [10, 20])

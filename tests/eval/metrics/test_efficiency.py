@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from languages import grid
 from scipy.stats import t
 
 import ecsuite
@@ -15,6 +14,7 @@ from ecsuite.eval.metrics.efficiency import EfficiencyOptions, efficiency
 from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.traits import Metric
 from ecsuite.runtime.errors import ConfigError
+from languages import grid
 
 ALL = grid(3, 3)
 """All pairs of two attributes of three values."""

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from languages import grid, plain_entropy, score_of
 from sklearn.metrics import mutual_info_score
 
 from ecsuite.corpus import Corpus
@@ -18,6 +17,7 @@ from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.metrics.word_statistics import elcc
 from ecsuite.eval.statistics.contingency import chao_shen, entropy
 from ecsuite.eval.statistics.resampling import few_draws
+from languages import grid, plain_entropy, score_of
 
 GRID = grid(3, 4)
 CONCATENATION = np.add(GRID, [10, 20])

@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from languages import grid
 
 import ecsuite.eval.metrics.morphemes as module
 from ecsuite.corpus import Corpus
@@ -16,6 +15,7 @@ from ecsuite.eval.metrics.score import Options
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language
 from ecsuite.runtime.ragged import Ragged
+from languages import grid
 
 MEANINGS, MANY = grid(5, 5), grid(10, 10)
 WORDS = [[0], [1, 2], [3, 4, 5], [6, 6], [7]], [[8, 9], [10], [11, 12], [13], [14, 15]]

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from languages import corpus_of, grid, score_of
 from scipy.spatial.distance import pdist
 from scipy.stats import pearsonr, rankdata, spearmanr
 
@@ -25,6 +24,7 @@ from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.parts import own_code
 from ecsuite.runtime.errors import ConfigError, PartError
 from ecsuite.runtime.ragged import Ragged
+from languages import corpus_of, grid, score_of
 
 GRID = grid(3, 3)
 COMPOSITIONAL = np.add(GRID, [10, 20]).tolist()

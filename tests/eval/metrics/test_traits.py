@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from languages import corpus_of, grid
 from scipy.stats import norm
 
 import ecsuite
@@ -20,6 +19,7 @@ from ecsuite.eval.metrics.traits import QUESTIONS, Metric, Traits, metric
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.jobs.graph import Runner
 from ecsuite.testing.languages import language
+from languages import corpus_of, grid
 
 
 def test_every_score_is_described_in_the_registry():

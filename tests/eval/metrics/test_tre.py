@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from languages import grid, score_of
 from scipy.optimize import linprog
 
 from ecsuite.eval.metrics import tre as module
 from ecsuite.eval.metrics.conclusions import p_value
+from languages import grid, score_of
 
 GRID = grid(3, 4)
 CONCATENATION = np.add(GRID, [10, 20])

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from languages import score_of, scores_of
 from scipy.stats import spearmanr
 
 from ecsuite.corpus import Corpus
@@ -16,6 +15,7 @@ from ecsuite.eval.metrics import find_metric, word_statistics
 from ecsuite.eval.metrics.conclusions import p_value
 from ecsuite.eval.metrics.score import Options
 from ecsuite.runtime.ragged import Ragged
+from languages import score_of, scores_of
 
 
 def slow_boundaries(messages, threshold):

@@ -6,7 +6,6 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from pretended_cuda.chosen import DEVICE
 
 from ecsuite.eval.models import EncoderDecoderSizes, TransformerSizes
 from ecsuite.eval.models import encoder_decoder as bart
@@ -21,6 +20,7 @@ from ecsuite.eval.xtreme.rows import IGNORED, TokenRows
 from ecsuite.eval.xtreme.transfer import LabelHead, finetune
 from ecsuite.jobs.job import Stopped
 from ecsuite.runtime import recording
+from pretended_cuda.chosen import DEVICE
 
 pytestmark = pytest.mark.device("pretended", "cuda")
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from compared_sources import LEVELS, TARGETS, run, source
 from scipy import stats
 
+from compared_sources import LEVELS, TARGETS, run, source
 from ecsuite.eval.results.comparison import compare_samples, differing_parts, require_comparable
 from ecsuite.eval.results.power import num_seeds, power_of, seeds_needed
 from ecsuite.eval.results.results import Results

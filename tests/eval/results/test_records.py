@@ -4,8 +4,8 @@ import json
 import shutil
 
 import pytest
-from compared_sources import run as made_run
 
+from compared_sources import run as made_run
 from ecsuite.eval.experiments.correlations import read_table
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.views.runs import failed_runs_json

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from test_json_keys import require_listed
 
 from ecsuite.eval.run_metrics.log_audit import audit_log
 from ecsuite.formats.corpora import Reading
 from ecsuite.formats.reading import read_as
+from test_json_keys import require_listed
 
 
 def steps(kind, seed=0, num_episodes=40, num_steps=8, agents=("guide", "walker")):

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from languages import corpus_of
 from scipy import stats
 
 from ecsuite.corpus import Corpus
@@ -17,6 +16,7 @@ from ecsuite.eval.statistics.cache import cached_per_corpus, corpus_cache
 from ecsuite.eval.statistics.chance import Chance, prediction_interval
 from ecsuite.eval.statistics.resampling import half_sample, jackknife_interval, num_draws, resample
 from ecsuite.runtime.ragged import Ragged
+from languages import corpus_of
 
 
 def drawn(statistic, values=(0.5,), *, num_rows=20, **options):

@@ -6,7 +6,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from figure_texts import assert_readable
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.views import language as views
@@ -14,6 +13,7 @@ from ecsuite.eval.views.figures import language_page
 from ecsuite.eval.views.figures.language_page import LanguagePage, draw_language
 from ecsuite.eval.views.figures.tiles import shape_and_colour
 from ecsuite.runtime.ragged import Ragged
+from figure_texts import assert_readable
 
 NAMES = ("color=red", "color=blue", "shape=star", "shape=box", "shape=disc")
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from compared_sources import FULL
 
+from compared_sources import FULL
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.xferbench import comparison as paper
 from ecsuite.eval.xferbench.correlation import correlate

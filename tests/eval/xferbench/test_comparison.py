@@ -4,9 +4,9 @@ import functools
 
 import numpy as np
 import pytest
-from compared_sources import FULL, MINI, paper_results, source
 from rich.console import Console
 
+from compared_sources import FULL, MINI, paper_results, source
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.xferbench import comparison_report
 from ecsuite.eval.xferbench.comparison import NO_PRETRAIN, RUN_DEVIATION, compare

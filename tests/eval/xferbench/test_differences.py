@@ -4,9 +4,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from compared_sources import LEVELS, TARGETS, source
 from scipy import stats
 
+from compared_sources import LEVELS, TARGETS, source
 from ecsuite.eval.statistics import bootstrap
 from ecsuite.eval.xferbench.comparison import SeedNoise, difference, judge, seed_noise, with_reasons
 

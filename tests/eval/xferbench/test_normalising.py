@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from compared_sources import source
 from scipy import stats
 
+from compared_sources import source
 from ecsuite.eval.statistics import bootstrap
 from ecsuite.eval.xferbench.normalising import normalise, normalised_scores
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from compared_sources import paper_results, source
 
+from compared_sources import paper_results, source
 from ecsuite.downloads.languages import XFERBENCH_TARGETS
 from ecsuite.eval.xferbench.comparison import CONTENT
 from ecsuite.eval.xferbench.normalising import SCRIPTS, by_script, by_type, script_of

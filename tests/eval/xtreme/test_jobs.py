@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 import torch
 from safetensors.torch import load_file
-from xtreme_data import find_text
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.models.training import Machine
@@ -14,6 +13,7 @@ from ecsuite.eval.xtreme.presets import PROTOCOLS
 from ecsuite.eval.xtreme.report import Xtreme
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.job import Context, Job, Result, Stopped, everything
+from xtreme_data import find_text
 
 CORPUS = Corpus([[place % 5, place % 3, 7] for place in range(40)])
 KINDS = pytest.mark.parametrize("kind", ["decoder", pytest.param("encoder", marks=pytest.mark.slow)])

@@ -4,7 +4,6 @@ import json
 
 import pytest
 import transformers.utils.hub
-from xtreme_data import PARTS, write_translation
 
 from ecsuite.eval.models.backbones import PublishedBackbone
 from ecsuite.eval.models.training import Machine
@@ -16,6 +15,7 @@ from ecsuite.eval.xtreme.rows import predicted_tags, tagging_rows
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.jobs.graph import Runner
 from ecsuite.runtime.errors import ConfigError
+from xtreme_data import PARTS, write_translation
 
 
 def test_pseudo_tests_are_in_languages_without_a_test_set(ask, write_data, tiny_bert, tmp_path):

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from scipy import stats
-from xtreme_data import CONTROLS, constant_results
 
 from ecsuite.eval.xtreme.result import collect, complete_part, estimate, gain, gains_over_controls
 from ecsuite.eval.xtreme.scoring.tasks import EnglishVsOthers
 from ecsuite.runtime.errors import DivergedError
+from xtreme_data import CONTROLS, constant_results
 
 POINTS = {"en": 60, "fr": 30, "ja": 20, "kk": 10}
 

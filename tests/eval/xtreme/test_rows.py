@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 import torch
 from tokenizers import Tokenizer, processors
-from xtreme_data import BETWEEN, FIRST, LAST, UNKNOWN, word_level
 
 from ecsuite.eval.xtreme.rows import (
     IGNORED,
@@ -20,6 +19,7 @@ from ecsuite.eval.xtreme.rows import (
 from ecsuite.eval.xtreme.scoring.task import Answer, ExtractiveQuestion, TaggedSentence, TextPair
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
+from xtreme_data import BETWEEN, FIRST, LAST, UNKNOWN, word_level
 
 LABELS = ("no", "yes")
 DIGITS = replace(word_level("0123456789"), between=(BETWEEN, BETWEEN))

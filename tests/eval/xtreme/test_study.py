@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from xtreme_data import find_examples, find_text
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.xferbench.presets import MINI
@@ -12,6 +11,7 @@ from ecsuite.eval.xferbench.texts import TextFile
 from ecsuite.eval.xtreme.data import source
 from ecsuite.eval.xtreme.scoring.tasks import TASKS
 from ecsuite.runtime.errors import ConfigError
+from xtreme_data import find_examples, find_text
 
 
 def refusal(ask, **others):

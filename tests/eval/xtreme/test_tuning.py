@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from xtreme_data import find_examples
 
 from ecsuite.eval.models.backbones import BACKBONES, initial_embedding
 from ecsuite.eval.models.training import Callbacks, Checkpoint
@@ -20,6 +19,7 @@ from ecsuite.eval.xtreme.rows import IGNORED, TokenRows
 from ecsuite.eval.xtreme.transfer import LabelHead, SpanHead, TransferSetting, finetune, logits_of, run_task
 from ecsuite.jobs.job import Context, Stopped
 from ecsuite.runtime.errors import ConfigError
+from xtreme_data import find_examples
 
 NUM_SYMBOLS = 9
 RULES = XtremeTuning(lr=0.05, epochs=30, batch=4, context=48)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from stopped_runs import trained
 
 from ecsuite.corpus import SPEAKER
 from ecsuite.formats import read_corpus
@@ -20,6 +19,7 @@ from ecsuite.games.runs.run import load_run
 from ecsuite.runtime import recording
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.recording import Recorded
+from stopped_runs import trained
 
 SMALL = (
     "training.num_examples=32", "training.batch_size=8", "training.num_epochs=2", "training.evaluate_every=3",

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from stopped_runs import trained
 
 from ecsuite.corpus import SPEAKER
 from ecsuite.eval.run_metrics import audit_information as audit_outsider
@@ -20,6 +19,7 @@ from ecsuite.games.plays.play import make_play
 from ecsuite.games.worlds.attributes import AttributeWorld
 from ecsuite.parts.registry import Part, read_part
 from ecsuite.runtime.errors import ConfigError
+from stopped_runs import trained
 
 SMALL = (
     "play.environment.turns=2", "channel.vocab_size=4",

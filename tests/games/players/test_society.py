@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from stopped_runs import trained as train_until
 
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.sections import ROLES
@@ -14,6 +13,7 @@ from ecsuite.games.plays.evaluation import record_corpus
 from ecsuite.games.plays.population import Population
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
+from stopped_runs import trained as train_until
 
 TWO = ("society.senders=2", "society.receivers=2")
 

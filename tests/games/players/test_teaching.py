@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from stopped_runs import trained
 
 from ecsuite.corpus import Corpus
 from ecsuite.formats import read_corpus, write_corpus
@@ -12,6 +11,7 @@ from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players import teaching
 from ecsuite.grammars.clauses import clauses
 from ecsuite.runtime.errors import ConfigError
+from stopped_runs import trained
 
 LANGUAGE = "clauses,sov=1,osv=1,marker=0.5"
 EVENTS = (

@@ -4,11 +4,11 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from stopped_runs import trained
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.runtime.errors import ConfigError
+from stopped_runs import trained
 
 NETWORKS = Path(__file__).parents[2] / "fixtures" / "small" / "finished"
 """Two attributes of four values; five symbols, up to three a message."""

@@ -6,7 +6,6 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from stopped_runs import trained
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
@@ -15,6 +14,7 @@ from ecsuite.games.participants.scripted import Replicator, RothErev
 from ecsuite.games.plays.acceptance import SHAPE
 from ecsuite.games.plays.play import make_play
 from ecsuite.language_models.backend import Allowed
+from stopped_runs import trained
 
 TWO = ("world.num_values=2", "play.repeats=1")
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from stopped_runs import trained
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
@@ -14,6 +13,7 @@ from ecsuite.games.runs.checkpoints import weights_of_corpus
 from ecsuite.games.runs.run import load_run
 from ecsuite.parts import own_code
 from ecsuite.runtime.errors import ConfigError
+from stopped_runs import trained
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 PLAYS = {

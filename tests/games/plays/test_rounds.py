@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from played_rounds import FILES, MODEL, played, rounds_of
 
 from ecsuite.eval.results.verification.files import check_files
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.plays.play import make_play
 from ecsuite.games.training.train import train
+from played_rounds import FILES, MODEL, played, rounds_of
 
 
 @pytest.mark.parametrize("kind", ["collapsing", "bayesian,chooses=most", "win_stay"])

@@ -8,8 +8,6 @@ from types import SimpleNamespace
 from urllib.error import HTTPError
 
 import pytest
-from model_server import KEY, ModelServer
-from played_rounds import FILES, of_server, played
 
 from ecsuite.eval.results.verification.recompute import VerifyOptions
 from ecsuite.eval.results.verification.verify import verify_all
@@ -19,6 +17,8 @@ from ecsuite.language_models.asking import KeptAnswers
 from ecsuite.language_models.backend import Allowed, Reply, Request
 from ecsuite.language_models.server import Server
 from ecsuite.runtime.errors import ConfigError
+from model_server import KEY, ModelServer
+from played_rounds import FILES, of_server, played
 
 
 def test_an_answer_that_was_cut_is_told_with_the_setting(tmp_path):

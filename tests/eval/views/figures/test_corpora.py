@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from figure_texts import assert_readable, texts
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.cbm import sensitivity
@@ -13,6 +12,7 @@ from ecsuite.eval.views.figures.corpora import draw_heatmap, draw_score, draw_se
 from ecsuite.eval.views.figures.curves import draw_learning_curves
 from ecsuite.runtime.errors import ConfigError, CorpusError
 from ecsuite.runtime.ragged import Ragged
+from figure_texts import assert_readable, texts
 
 
 def corpus_of(messages, concepts, **more):

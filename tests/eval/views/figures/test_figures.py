@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from figure_texts import assert_readable
 from matplotlib.text import Text
 
 from ecsuite.eval.metrics import information_bound as bounds
@@ -20,6 +19,7 @@ from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.views.html.galleries import plane_galleries
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.spaces.space import Space
+from figure_texts import assert_readable
 
 
 def test_the_same_figure_gives_the_same_bytes(tmp_path):

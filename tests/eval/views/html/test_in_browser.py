@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
-from headless import CHROMIUM, chromium
 
 from ecsuite.eval.views.html.page import write_report
+from headless import CHROMIUM, chromium
 
 pytestmark = [pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"), pytest.mark.slow]
 AXE = (Path(__file__).parents[3] / "people" / "axe" / "axe.min.js").read_text()
