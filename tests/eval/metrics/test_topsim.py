@@ -27,7 +27,6 @@ from ecsuite.runtime.ragged import Ragged
 from languages import corpus_of, grid, score_of
 
 GRID = grid(3, 3)
-COMPOSITIONAL = np.add(GRID, [10, 20]).tolist()
 score = partial(score_of, topsim)
 
 
