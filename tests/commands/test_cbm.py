@@ -41,7 +41,7 @@ def test_a_study_is_trained_printed_written_and_drawn(ecsuite):
     code, out, err = ecsuite(*arguments, "--out", "deep/rows.json", "--plot", "deep/figure.png")
     assert (code, err) == (
         0,
-        f"6 jobs: 0 found in {Path('runs/cbm')}, 6 to compute with 1 process\n",
+        f"6 jobs: 0 stored in {Path('runs/cbm')}, 6 to compute with 1 process\n",
     )
     lines = out.splitlines()
     assert [line.split()[0] for line in lines if line.startswith("thing")] == ["thing_gs", "thing_qt"]

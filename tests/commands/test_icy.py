@@ -84,7 +84,7 @@ def test_a_plan_computes_nothing(ecsuite, as_json):
     assert not any(job["is_kept"] for job in jobs) and files() == set()
     as_json(*ROW, "1")
     code, out, _ = ecsuite(*ROW, "2", "--plan", "--save-corpora", "said")
-    assert code == 0 and "8 jobs: 2 found in runs/icy, 6 to compute" in out
+    assert code == 0 and "8 jobs: 2 stored in runs/icy, 6 to compute" in out
 
 
 @pytest.mark.slow

@@ -50,7 +50,7 @@ def test_the_list_has_all_shipped_claims(ecsuite):
     code, out, err = ecsuite("reproduce")
     assert (code, err) == (0, "")
     last = out.splitlines()[-1]
-    assert last.startswith(f"Of {len(shipped_claims())} published claims ")
+    assert last.startswith(f"Of {len(shipped_claims())} published findings ")
     counts = re.search(r"(\d+) holds?, (\d+) do(?:es)? not, (\d+) .* undecided, (\d+) w.* not run;", last)
     assert sum(map(int, counts.groups())) == len(shipped_claims())
 

@@ -84,7 +84,7 @@ def test_a_plan_has_a_row_for_each_setting_and_says_what_differs(ecsuite, small)
     assert code == 0 and [[cell.strip() for cell in row if cell][:4] for row in rows[2:4]] == [
         ["channel.vocab_size=3", "1-3, 7", "8", "0"], ["channel.vocab_size=5", "1-3, 7", "8", "0"],
     ]  # fmt: skip
-    assert "16 jobs: 0 found in runs/study/jobs, 16 to compute" in out and "0 of 16 found" not in out
+    assert "16 jobs: 0 stored in runs/study/jobs, 16 to compute" in out and "0 of 16 stored" not in out
     assert not Path("runs").exists()
     short = {**tree, "vary": {"channel.vocab_size": [3]}, "seeds": 1}
     Path("study.yaml").write_text(yaml.safe_dump(short))
@@ -97,8 +97,8 @@ def test_a_plan_has_a_row_for_each_setting_and_says_what_differs(ecsuite, small)
     code, out, _ = ecsuite("sweep", "study.yaml", "--plan", "--on", "here")
     lines = out.splitlines()
     assert code == 0
-    [line] = [line for line in lines if line.startswith("0 of 2 found: ")]
-    assert set(line.removeprefix("0 of 2 found: ").split("; ")) == {
+    [line] = [line for line in lines if line.startswith("0 of 2 stored: ")]
+    assert set(line.removeprefix("0 of 2 stored: ").split("; ")) == {
         "training.num_epochs is 15 here, 1 in the folder", "sender.hidden_size is 5 here, 4 in the folder",
     }  # fmt: skip
     assert "runs/study/sweep.json would be replaced: 0 of its 1 runs are in this study" in lines
