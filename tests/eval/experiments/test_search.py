@@ -80,7 +80,9 @@ def test_the_plan_of_a_search_has_what_is_known_of_it(ecsuite, small):
     Path("study.yaml").write_text(yaml.safe_dump({**small, "search": search, "seeds": 1, "score": []}))
     code, out, err = ecsuite("sweep", "study.yaml", "--plan", "--on", "here")
     assert (
-        (code, err) == (0, "") and "2 jobs: 0 found in" in out and "by a short measurement of training" in out
+        (code, err) == (0, "")
+        and "2 jobs: 0 stored in" in out
+        and "by a short measurement of training" in out
     )
     assert "the jobs of 2 of 3 trials" in out
     assert ecsuite("sweep", "study.yaml", "--on", "here")[0] == 0

@@ -91,7 +91,7 @@ def test_a_plan_has_a_row_for_each_setting_and_says_what_differs(ecsuite, small)
     assert ecsuite("sweep", "study.yaml", "--on", "here")[0] == 0
     before = states(Path("runs"))
     out = ecsuite("sweep", "study.yaml", "--plan", "--on", "here")[1]
-    assert "2 jobs: 2 found" in out and "would be replaced" not in out
+    assert "2 jobs: 2 stored" in out and "would be replaced" not in out
     other = {**short, "set": {**short["set"], "training.num_epochs": 15, "sender.hidden_size": 5}}
     Path("study.yaml").write_text(yaml.safe_dump(other))
     code, out, _ = ecsuite("sweep", "study.yaml", "--plan", "--on", "here")
