@@ -97,7 +97,7 @@ class Icy(Benchmark[IcyStudy, IcyResult]):
         return {job: share * job.work for job in jobs}
 
     def notes_on_plan(self, study: IcyStudy) -> list[str]:
-        """What a job is, and what the columns of the result are."""
+        """The parts of a job, and the columns of the result."""
         if study.config.protocol not in ("exact", "paper"):
             return []
         return [

@@ -113,7 +113,7 @@ class EqualSizes:
         assert messages is not None
         parts = self._parts(corpus, metric)
         if any(map(is_exhaustive, map(corpus.take, parts))):
-            raise ConfigError("it has each meaning of its world once, so its size is the size of the world")
+            raise ConfigError("it has each meaning of its world once")
         name = METRIC_OF[metric.partition(",")[0]] + "".join(metric.partition(",")[1:])
         key = messages, name, size
         if key not in self.means:

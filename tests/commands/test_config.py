@@ -26,7 +26,7 @@ def test_a_study_is_printed_as_it_is_run(ecsuite, tmp_path, step):
     assert out.startswith("# ecsuite sweep FILE.yaml runs it;")
     (tmp_path / "mine.yaml").write_text(ecsuite("config", "zoo_digits")[1])
     code, out, err = ecsuite("sweep", "mine.yaml", "--plan")
-    assert code == 0 and "18 jobs: 0 found" in out
+    assert code == 0 and "18 jobs: 0 stored" in out
     code, out, err = ecsuite("config", "paper/zoo_digits", "--set", "seeds=1")
     assert (code, out) == (
         2,

@@ -90,7 +90,7 @@ def test_the_plan_of_a_search_has_what_is_known_of_it(ecsuite, small):
         yaml.safe_dump({**small, "search": {**search, "trials": 5}, "seeds": 1, "score": []})
     )
     out = ecsuite("sweep", "study.yaml", "--plan", "--on", "local:2")[1]
-    assert "3 found in" in out and "with 2 places, by the time of the stored jobs" in out
+    assert "3 stored in" in out and "with 2 places, by the time of the stored jobs" in out
 
 
 def test_a_run_worse_than_earlier_ones_is_ended_and_no_whole_one(searched, small, monkeypatch):

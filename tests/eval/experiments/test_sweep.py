@@ -61,7 +61,7 @@ def test_only_what_is_new_is_computed(swept, small, monkeypatch):
     told = []
     more = swept(small, note=told.append)  # another metric: the trainings are kept
     assert [run.training for run in more] == [run.training for run in first]
-    assert told and "4 of 8 results found" in told[0]
+    assert told and "4 of 8 results stored" in told[0]
     assert swept({**small, "vary": {"channel.vocab_size": [5]}})[0].training == first[2].training
 
 
