@@ -28,7 +28,7 @@ LONGEST_LINE = 110
 """Characters of a line of a page."""
 TABLE = re.compile(r"(?<=<!-- made of the results -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
 """Generated part of docs/claims.md."""
-LINE = re.compile(r"^Of \d+ claims [^:]*(?=:)", re.MULTILINE)
+LINE = re.compile(r"^Of \d+ published findings [^:]*(?=:)", re.MULTILINE)
 """Generated part of README.md."""
 
 
@@ -36,7 +36,9 @@ def texts_of(rows: list[VerdictRow]) -> dict[Path, str]:
     """Contents of the files that depend on the results, by path."""
     files = sorted(RESULTS.glob("*.json"))
     verdicts = json.dumps(list(map(asdict, rows)), indent=1, ensure_ascii=False) + "\n"
-    table = "\n".join(["", *list_rows(rows), "", *textwrap.wrap(summary(rows), LONGEST_LINE), ""])
+    table = "\n".join(
+        ["", *list_rows(rows), "", *textwrap.wrap(summary(rows), LONGEST_LINE, break_on_hyphens=False), ""]
+    )
     return {
         ROOT / "eval" / "experiments" / "claims" / FILE: verdicts,
         PAGE: TABLE.sub(lambda _: table, PAGE.read_text()),

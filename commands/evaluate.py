@@ -10,7 +10,7 @@ from ecsuite.commands.options import As, Device, Json, Plot, Set, TrustCode, pre
 from ecsuite.eval.views.console import print_json
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import note
-from ecsuite.tables.cells import nothing, number, percent
+from ecsuite.tables.cells import Cell, nothing, number, percent
 from ecsuite.tables.forms import Form, publish
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
@@ -158,13 +158,16 @@ def _evaluations(
     """Table with one row per evaluation and measure, with the chance level."""
     from ecsuite.games.tasks.directions import held_out_of
 
+    def shown(measure: str, value: float) -> Cell:
+        return percent(value) if "accuracy" in measure else number(value, 3)
+
     names = {"valid": held_out_of(found) or "validation"}
     rows = [
         row_of(
             names.get(name, name),
             measure,
-            percent(value) if "accuracy" in measure else number(value, 3),
-            number(chance[name][measure], 3) if measure in chance[name] else nothing(),
+            shown(measure, value),
+            shown(measure, chance[name][measure]) if measure in chance[name] else nothing(),
         )
         for name, measures in found.items()
         for measure, value in measures.items()

@@ -73,7 +73,7 @@ def print_plan(
         )
         return
     number = "1 job" if len(rows) == 1 else f"{len(rows)} jobs"
-    lines = [f"{number}: {len(plan.kept)} found in {cache}, {len(plan.missing)} to compute"]
+    lines = [f"{number}: {len(plan.kept)} stored in {cache}, {len(plan.missing)} to compute"]
     if plan.missing and seconds is not None:
         places = "1 place" if num_places == 1 else f"{num_places} places"
         by = "the time of the stored jobs" if source == "kept jobs" else "a short measurement of training"
@@ -81,7 +81,7 @@ def print_plan(
     elif plan.missing:
         lines.append("no estimate of the time: no jobs of the same kinds are stored")
     if rows and not plan.kept and (reasons := why_nothing()):
-        lines.append(f"0 of {len(rows)} found: {'; '.join(reasons)}")
+        lines.append(f"0 of {len(rows)} stored: {'; '.join(reasons)}")
     if groups:
         publish([_settings_table(plan, groups, by_job)], form, [*lines, *notes])
         return
@@ -116,7 +116,13 @@ def _settings_table(
         seeds = sorted({groups[job][1] for job in jobs})
         cells = (text(seeds_text(seeds)), count(len(jobs)), count(len(jobs) - len(missing)))
         rows.append(row_of(setting, *cells, shown if missing else nothing()))
-    columns = [name_column("setting"), Column("seeds"), *map(number_column, ("jobs", "found", "hours"))]
+    columns = [
+        name_column("setting"),
+        Column("seeds"),
+        number_column("jobs"),
+        number_column("found", heading="stored"),
+        number_column("hours", heading="time"),
+    ]
     return Table(columns=columns, rows=rows)
 
 

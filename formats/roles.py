@@ -337,20 +337,25 @@ def has_digits(cells: Any) -> bool:
 
 
 def described(table: RawTable, roles: Mapping[str, str]) -> str:
-    """Summarise the roles of columns: `message: code; attributes: colour, shape; kept: trial, rt`."""
+    """Summarise the roles of columns: `message: code; attributes: colour, shape; not used: trial, rt`."""
     words = {"attribute": "attributes", "feature": "features", "concept": "concepts", "time": "times"}
     named = {role: list[str]() for role in ROLES}
     for name, role in roles.items():
         cells = table.columns[name]
         filled = [] if isinstance(cells, Ragged) else [repr(cell) for cell in cells if not is_missing(cell)]
         is_numbered = role == "kept" and len({*filled}) == len(table.rows) > 1
-        named[role].append(f"{name} (a value a row)" if is_numbered else name)
+        is_pooled = role == "group" and len({*filled}) > 1
+        about = " (a different value in each row)" if is_numbered else ""
+        about = f" (pooled: --by {name} scores each)" if is_pooled else about
+        named[role].append(f"{name}{about}")
     filled_roles = [
-        (words.get(role, role) if len(own) > 1 else role, own) for role, own in named.items() if own
+        ("not used" if role == "kept" else words.get(role, role) if len(own) > 1 else role, own)
+        for role, own in named.items()
+        if own
     ]
     return "; ".join(f"{role}: {_listed(names)}" for role, names in filled_roles)
 
 
 def _listed(names: Sequence[str]) -> str:
-    names = [name if len(name) <= 60 else f"{name[:59]}…" for name in names]
+    names = [name if len(name) <= 100 else f"{name[:99]}…" for name in names]
     return joined(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

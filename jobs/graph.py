@@ -179,9 +179,9 @@ class Runner:
                 what = f"to compute with {workers}{time_left(plan, processes)}"
                 if self.launcher is not None:
                     what = "to submit"
-                self.note(f"{all_jobs}: {len(plan.kept)} found in {folder}, {len(plan.missing)} {what}")
+                self.note(f"{all_jobs}: {len(plan.kept)} stored in {folder}, {len(plan.missing)} {what}")
             elif plan.kept and plan.missing:
-                self.note(f"{len(plan.kept)} of {total} results found in {folder}")
+                self.note(f"{len(plan.kept)} of {total} results stored in {folder}")
             running.run()
             results = {job: running.results[job] for job in (*jobs, *running.added)}
             if needs_arrays:

@@ -209,3 +209,8 @@ def p_text(value: float | None) -> str:
         return ""
     is_near = 0.0495 <= value < 0.05  # as clear as it is called: .0496, not .050
     return "<.001" if value < 0.001 else f"{value:.{4 if is_near else 3}f}".removeprefix("0")
+
+
+def p_words(value: float) -> str:
+    """A p-value in a sentence: p .012, p < .001."""
+    return f"p {p_text(value)}".replace("<", "< ")

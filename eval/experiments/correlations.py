@@ -38,7 +38,7 @@ from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.heat_map import heat_map
 from ecsuite.runtime.errors import ConfigError, look_up
-from ecsuite.tables.cells import INTERVAL, UNDEFINED, Cell, interval, nothing, number, p_text
+from ecsuite.tables.cells import INTERVAL, UNDEFINED, Cell, interval, nothing, number, p_words
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 SIZES = ("Token Count", "Line Count", "Unique Lines", "Unique Tokens", "EoS Token Present", "EoS Padding")
@@ -473,7 +473,7 @@ def _explained(each: Explained, p_holm: float | None) -> Cell:
     if each.adjusted is None:
         return cell
     lines = [f"R² {number(each.share, 2).text}, chance {number(each.chance, 2).text}"]
-    lines += [] if p_holm is None else [f"p {p_text(p_holm)}"]
+    lines += [] if p_holm is None else [p_words(p_holm)]
     return replace(
         cell, lines=(*cell.lines, *lines), parts={"r2": each.share, "chance": each.chance, "p": p_holm}
     )

@@ -96,6 +96,15 @@ class Icy(Benchmark[IcyStudy, IcyResult]):
         share = expected_seconds(study, jobs, 1) / (sum(job.work for job in jobs) or 1.0)
         return {job: share * job.work for job in jobs}
 
+    def notes_on_plan(self, study: IcyStudy) -> list[str]:
+        """The parts of a job, and the columns of the result."""
+        if study.config.protocol not in ("exact", "paper"):
+            return []
+        return [
+            "a job: model, grammar, seed; CONCAT is always trained as the reference: its column has updates, "
+            "the others ratios to it"
+        ]
+
     def announce(self, study: IcyStudy, runner: Runner) -> list[str]:
         """Number of runs, estimated time, and grammars that are expected not to be learnt."""
         jobs = list(dict.fromkeys(plan(study).values()))

@@ -63,13 +63,19 @@ class EqualSizes:
                 "the corpora are of different sizes: `ecsuite compare` compares them at one size"
             )
         drawn, reasons = [], {}
-        smallest = min((size for sample in samples for size in self._known_sizes(sample)), default=0)
+        known = {sample.name: sizes for sample in samples if (sizes := self._known_sizes(sample))}
+        smallest = min(map(min, known.values()), default=0)
+        least = next((name for name, sizes in known.items() if smallest in sizes), "")
         for sample in samples:
             try:
                 drawn.append(self._at(sample, metric, smallest))
             except ConfigError as error:
                 drawn.append(sample)
-                reasons[sample.name] = f"{sample.name} cannot be compared at {smallest:,} messages: {error}"
+                own = f"{sample.name} has {max(known[sample.name]):,}, " if sample.name in known else ""
+                reasons[sample.name] = (
+                    f"scores depend on the number of messages ({own}{least} {smallest:,}), and {sample.name} "
+                    f"cannot be subsampled: {error}"
+                )
         return drawn, reasons
 
     @staticmethod
@@ -107,9 +113,7 @@ class EqualSizes:
         assert messages is not None
         parts = self._parts(corpus, metric)
         if any(map(is_exhaustive, map(corpus.take, parts))):
-            raise ConfigError(
-                f"{result.name} has each meaning of its world once, so its size is the size of the world"
-            )
+            raise ConfigError("it has each meaning of its world once")
         name = METRIC_OF[metric.partition(",")[0]] + "".join(metric.partition(",")[1:])
         key = messages, name, size
         if key not in self.means:

@@ -72,10 +72,7 @@ OF_SOME = (
 )
 
 
-FORMED = (
-    "protocol: seeds whose accuracy is above chance level, by its exact 95 % interval over rounds, with the exact "
-    "95 % interval of their share."
-)
+FORMED = "protocol: number of seeds whose accuracy is above chance level (95 % interval of their share)."
 SPLIT = (
     "Some seeds formed a protocol and others did not: the mean may be far from all seeds, so look at each."
 )
@@ -106,10 +103,11 @@ def report(compared: Comparison) -> Report:
     lines = []
     if len(compared.sources) > 2:
         num_clear = sum(each.is_clear for each in compared.differences)
-        lines.append(f"{num_clear} of {len(compared.differences)} differences are outside the noise.")
+        lines.append(f"{num_clear} of {len(compared.differences)} differences are significant.")
     elif len(compared.sources) == 1:
         lines.append("One source only: no comparison.")
-    lines += family_notes(compared)
+    has_rows = len(compared.sources) > 2 and any(each.is_clear for each in compared.differences)
+    lines += family_notes(compared, has_intervals=has_rows)
     samples = [sample for score in compared.scores for sample in score.samples.values()]
     if any(each.basis == INTERVALS and each.p_value is not None for each in compared.differences):
         lines.append(noise_between(samples))
@@ -133,7 +131,7 @@ def report(compared: Comparison) -> Report:
         counts = "; ".join(f"{name} {each}" for name, each in formed.items() if each is not None)
         lines += [f"Seeds that formed a protocol: {counts}.", *notes]
     tables = [_score_rows(compared)]
-    if len(compared.sources) > 2 and any(each.is_clear for each in compared.differences):
+    if has_rows:
         tables.append(_clear_differences(compared))
     return Report(
         tables=tables,
@@ -158,8 +156,13 @@ def report_one(compared: Comparison) -> Report:
     )
 
 
-def family_notes(compared: Comparison) -> list[str]:
-    """Notes on tests, Holm's family, and compared sizes: the same lines for every command."""
+def family_notes(compared: Comparison, *, has_intervals: bool = True) -> list[str]:
+    """Notes on tests, Holm's family, and compared sizes: the same lines for every command.
+
+    Args:
+        compared: The comparison.
+        has_intervals: Whether the tables show the intervals of differences.
+    """
     measured = [each for each in compared.differences if each.p_value is not None]
     lines = []
     if measured:
@@ -174,12 +177,13 @@ def family_notes(compared: Comparison) -> list[str]:
             else f"{len(names)} scores ({shorten(', '.join(names), 60, placeholder=' …')})"
         )
         bases = "; ".join(dict.fromkeys(each.basis for each in measured))
+        bases = bases.replace(INTERVALS, "from the scores' 95 % intervals")
         corrected = (
             f", with Holm's correction for {len(measured)} comparisons of {scores}"
             if len(measured) > 1
             else ""
         )
-        lines.append(f"95 % CI and p: {bases}{corrected}.")
+        lines.append(f"{'95 % CI and p' if has_intervals else 'p'}: {bases}{corrected}.")
     by_size: dict[int, list[str]] = {}
     for score in compared.scores:
         if score.size is not None:
@@ -266,7 +270,7 @@ def _pair_cells(score: ComparedScore, sources: tuple[str, ...]) -> list[Cell]:
 
 
 def _clear_differences(compared: Comparison) -> Table:
-    """Table with one row per difference of two sources that is outside the noise."""
+    """Table with one row per difference of two sources that is significant."""
     columns = (
         name_column("score"),
         name_column("first"),
@@ -288,7 +292,7 @@ def _clear_differences(compared: Comparison) -> Table:
         for each in score.differences
         if each.is_clear
     ]
-    return Table(columns=columns, rows=rows, title="Differences outside the noise")
+    return Table(columns=columns, rows=rows, title="Significant differences")
 
 
 def _sources_table(score: ComparedScore) -> Table:

@@ -435,7 +435,7 @@ def heading(language: LanguageView, path: Path) -> tuple[str, list[str]]:
     num_symbols = len(np.unique(content.values))
     sizes = (
         f"{counted(len(content), 'message')}, {num_distinct_rows(content):,} distinct; "
-        f"{counted(num_symbols, 'symbol')}; mean length {mean:.1f}"
+        f"{counted(num_symbols, 'symbol')}; mean length {mean:.1f} without EOS"
     )
     some = f"; {len(language):,} of them below" if len(language) < len(content) else ""
     return printable(title), list(map(printable, [*lines, sizes + some]))

@@ -33,13 +33,16 @@ from ecsuite.tables.cells import (
     nothing,
     number,
     p_value,
+    p_words,
     short,
     text,
 )
 from ecsuite.tables.table import Column, Row, Table, name_column, number_column, row_of
 
+ALL_LINES = 30
+"""Maximum number of lines; there are fewer messages if the others leave less room."""
 MOST_LINES = 12
-"""Maximum number of lines of questions and scores; the other parts fill up to 30."""
+"""Maximum number of lines of questions and scores."""
 SHOWN: Mapping[Question, int] = {
     "compositional": 3,
     "concepts": 3,
@@ -196,14 +199,19 @@ class ShortTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width, chosen = min(WIDTH, options.max_width), self._chosen()
-        lines = [*self._title(), *self._sample_lines(width), *self._table(chosen)]
+        lines = [*self._title(), *self._table(chosen)]
         left = len(self.scores) - sum(map(len, chosen.values()))
         which = f"{left} more scores, " if left > 0 else ""
         if self.scores:
             lines.append(Text(f"{which}details, signatures: add --all (Python: print(card.full()))", "dim"))
+        if (number := sum(each.p_holm is not None for each in self.conclusions)) > 1:
+            rest = ", also those of --all" if left > 0 else ""
+            lines.append(Text(f"Conclusions are corrected (Holm) for {number} scores{rest}.", "dim"))
         shares = [score for score in self.scores if "shares" in score.details]
         lines += [Text(f"{each.name.partition(',')[0]}: {each.details['shares']}", "dim") for each in shares]
-        for line in [*lines, *(Text(line, "yellow") for line in self._warnings())]:
+        lines += [Text(line, "yellow") for line in self._warnings()]
+        samples, place = self._sample_lines(width), len(self._title())
+        for line in [*lines[:place], *samples[: max(5, ALL_LINES - len(lines))], *lines[place:]]:
             line.truncate(width, overflow="ellipsis")
             line.rstrip()
             try:
@@ -343,10 +351,11 @@ class ShortTable:
             return named
         if empty == number:
             return [*named, "Every message is empty, so no score is defined."]
-        few = (
-            f"{counted(number, 'message')} {'is' if number == 1 else 'are'} few: intervals are wide, and real "
-            "differences can be missed."
-        )
+        count, meanings = counted(number, "message"), self.corpus.get("num_distinct_meanings")
+        few = f"{count} {'is' if number == 1 else 'are'} few: intervals are wide, and real differences can be missed."
+        if not any(score.ci95 for score in self.scores):
+            about = "" if meanings is None else f", {counted(meanings, 'meaning')}"
+            few = f"{count}{about}: too few for intervals; real differences can be missed."
         named += [
             f"Attribute {place} (from 0) names each object, so no message part can express it."
             for place in self.corpus.get("naming_attributes", [])[:1]
@@ -543,7 +552,7 @@ def _chance_level(score: Score, conclusion: Conclusion) -> Iterator[tuple[str, C
     if chance is None or value is None:
         return
     p_value, basis = chance.p_value(value)
-    about = [] if p_value is None else [f"p {p_value:.3f}{BASES[basis]}"]
+    about = [] if p_value is None else [f"{p_words(p_value)}{BASES[basis]}"]
     if chance.draws:
         number, of_all = len(chance.defined), len(chance.draws)
         of = "" if number == of_all else f" of {of_all}"
@@ -553,7 +562,7 @@ def _chance_level(score: Score, conclusion: Conclusion) -> Iterator[tuple[str, C
         about.append(f"{number}{of} {what}{meanings}{rows}")
     if chance.compared is not None:
         about.append(f"unshuffled {decimals(chance.compared, DIGITS)}")
-    corrected = "" if conclusion.p_holm is None else f" (Holm: p {conclusion.p_holm:.3f})"
+    corrected = "" if conclusion.p_holm is None else f" (Holm: {p_words(conclusion.p_holm)})"
     yield (
         "  chance level",
         _number(chance.level),

@@ -99,7 +99,7 @@ class RunResult:
 
 def share_text(value: float, chance: float | None) -> str:
     """Percentage, with its chance level if known."""
-    return f"{value:8.1%}" if chance is None else f"{value:8.1%}  chance level {chance:.2g}"
+    return f"{value:8.1%}" if chance is None else f"{value:8.1%}  chance level {chance:.1%}"
 
 
 def measures_of(training: Mapping[str, Any]) -> dict[str, Any]:

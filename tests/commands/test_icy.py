@@ -63,7 +63,7 @@ def test_after_an_interrupt_a_study_goes_on_where_it_was(ecsuite, monkeypatch, a
     assert 0 < len(kept) < len(results("whole")) and not Path("rows.json").exists()
     calls.clear()
     code, out, err = ecsuite(*command, "--cache", "kept", "--json")
-    assert (code, err) == (0, f"{len(kept)} of 6 results found in kept\n")
+    assert (code, err) == (0, f"{len(kept)} of 6 results stored in kept\n")
     assert without_times(json.loads(out)) == whole
     assert sum(len(runs) for _, _, _, runs, *_ in calls) == 6 - len(kept)
 

@@ -491,8 +491,9 @@ def summary(rows: Sequence[VerdictRow], *, is_short: bool = False) -> str:
         f"{holds} {'holds' if holds == 1 else 'hold'}, {fails} {'does' if fails == 1 else 'do'} not, {undecided} "
         f"{'is' if undecided == 1 else 'are'} undecided, {not_run} {'was' if not_run == 1 else 'were'} not run"
     )
+    head = f"Of {len(rows)} published findings that we test again, {parts}"
     if is_short:
-        return f"Of {len(rows)} claims {parts}"
+        return head
     figures = sum(row.rerun == "figure re-run" for row in rows)
     elsewhere = [
         f"{number} {each.replace('does', 'do').replace('holds', 'hold') if number > 1 else each}"
@@ -500,5 +501,5 @@ def summary(rows: Sequence[VerdictRow], *, is_short: bool = False) -> str:
         if " another " in each
     ]
     kinds = f"{figures} are re-runs of published figures, the others of published directions"
-    line = f"Of {len(rows)} published claims {parts}; {kinds}."
-    return line + (f" Of the undecided claims, {', '.join(elsewhere)}." if elsewhere else "")
+    line = f"{head}; {kinds}."
+    return line + (f" Of the undecided findings, {', '.join(elsewhere)}." if elsewhere else "")

@@ -384,12 +384,14 @@ def _run_facts(runs: Sequence[Source], *, done: str) -> dict[str, Any]:
     others = [run for run in runs if run.status != "done"]
     means = Results(runs).means(figures=[])
     words = ("Training", "Trainings") if done == "trained" else ("The run", "Runs")
+    once = "The agents were" if done == "trained" else "The game was"
     return {
         "varied": listed(varied) if varied else None,
         "combinations": counted(num_combinations, "combination"),
         "num_runs": f"{len(runs)} runs" if not others else counted(len(runs), "run"),
         "all_runs": counted(len(runs), "run"),
         "done": done,
+        "once": f"{once} {done}",
         **_seed_facts(seeds),
         "is_one": len(runs) == 1,
         "is_each": is_each,
@@ -533,7 +535,9 @@ def _fact_of_score(record: Score) -> Facts:
     high = traits.high.partition(";")[0]
     return {
         **facts,
-        "title": f" ({traits.title})" if traits.title and traits.title.lower() != name.lower() else "",
+        "title": f" ({traits.title})"
+        if traits.title and traits.title.lower() != name.lower().replace("_", " ")
+        else "",
         "works": Cite.of(name.partition(",")[0]),
         "about": traits.about,
         "high": f"; {high}" if high else "",

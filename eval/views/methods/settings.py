@@ -40,7 +40,7 @@ STOPS = {
     "patience": "after {} evaluations without a better value",
 }
 """Settings that stop a training early, in words."""
-MODES = {"greedy": "of the most likely symbols", "sample": "of sampled symbols"}
+MODES = {"greedy": "greedy decoding", "sample": "sampled symbols"}
 """Modes of an evaluation in words."""
 
 
@@ -263,7 +263,7 @@ def _value(value: Any) -> str:
     if isinstance(value, Mapping):
         rest = options_text([value], without=(KIND,))
         return f"{value.get(KIND, '')}{f' ({rest})' if rest else ''}".strip()
-    return str(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def listed(values: Iterable[Any], word: str = "and") -> str:
@@ -292,6 +292,7 @@ def _options(trees: Sequence[Tree], without: Sequence[str]) -> Iterator[str]:
         if key == CANDIDATES and not any(map(may_hold_out, trees)):
             continue
         words = AXIS_WORDS.get(key) or key.replace("num_", "number of ").replace("_", " ")
+        words = re.sub(r"^(.+) min$", r"minimum \1", re.sub(r"^(.+) max$", r"maximum \1", words))
         is_switch = all(isinstance(value, bool) for value in values)
         yield words if is_switch and values == [True] else f"{words} {value_text(values)}"
 

@@ -81,7 +81,7 @@ def test_the_plan_of_a_search_has_what_is_known_of_it(ecsuite, small):
     assert ecsuite("sweep", "study.yaml", "--on", "here")[0] == 0
     Path("study.yaml").write_text(yaml.safe_dump({**small, "search": {**search, "trials": 5}}))
     out = ecsuite("sweep", "study.yaml", "--plan", "--on", "local:2")[1]
-    assert "3 found in" in out and "with 2 places, by the time of the stored jobs" in out
+    assert "3 stored in" in out and "with 2 places, by the time of the stored jobs" in out
 
 
 def test_a_run_worse_than_earlier_ones_is_ended_and_no_whole_one(searched, small, monkeypatch):

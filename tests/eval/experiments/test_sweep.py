@@ -65,7 +65,7 @@ def test_only_what_is_new_is_computed(swept, small, monkeypatch):
     told = []
     more = swept(small, note=told.append)  # another metric: the trainings are kept
     assert [run.training for run in more] == [run.training for run in first]
-    assert told and "4 of 8 results found" in told[0]
+    assert told and "4 of 8 results stored" in told[0]
     assert swept({**small, "vary": {"channel.vocab_size": [5]}})[0].training == first[2].training
 
 
@@ -88,14 +88,14 @@ def test_a_plan_has_a_row_for_each_setting_and_says_what_differs(ecsuite, small)
     assert code == 0 and [[cell.strip() for cell in row if cell][:4] for row in rows[2:4]] == [
         ["channel.vocab_size=3", "1-3, 7", "8", "0"], ["channel.vocab_size=5", "1-3, 7", "8", "0"],
     ]  # fmt: skip
-    assert "16 jobs: 0 found in runs/study/jobs, 16 to compute" in out and "0 of 16 found" not in out
+    assert "16 jobs: 0 stored in runs/study/jobs, 16 to compute" in out and "0 of 16 stored" not in out
     assert not Path("runs").exists()
     short = {**tree, "vary": {"channel.vocab_size": [3]}, "seeds": 1}
     Path("study.yaml").write_text(yaml.safe_dump(short))
     assert ecsuite("sweep", "study.yaml", "--on", "here")[0] == 0
     before = states(Path("runs"))
     out = ecsuite("sweep", "study.yaml", "--plan", "--on", "here")[1]
-    assert "2 jobs: 2 found" in out and "would be replaced" not in out
+    assert "2 jobs: 2 stored" in out and "would be replaced" not in out
     other = {**short, "set": {**short["set"], "training.num_epochs": 15, "sender.hidden_size": 5}}
     Path("study.yaml").write_text(yaml.safe_dump(other))
     code, out, _ = ecsuite("sweep", "study.yaml", "--plan", "--on", "here")

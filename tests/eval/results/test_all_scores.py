@@ -48,7 +48,7 @@ def test_a_score_of_two_among_three_is_compared():
     assert [len(score.samples) for score in found.scores] == [3, 2]
     assert [len(score.differences) for score in found.scores] == [3, 1]
     shown = report(found)
-    assert "3 of 4 differences are outside the noise." in shown.notes
+    assert "3 of 4 differences are significant." in shown.notes
     rows = [[cell.text for cell in row.cells] for row in shown.tables[1].rows]
     assert [row[:3] for row in rows] == [["topsim", "c", "b"], ["topsim", "c", "a"], ["cbm", "b", "a"]]
     assert rows[2][4:] == ["<.001", "higher"] and "cbm" in shown.tables[1].csv()

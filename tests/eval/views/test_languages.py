@@ -49,7 +49,7 @@ def test_other_corpora_have_no_grid():
 def test_titles_say_what_is_known(tmp_path):
     title, lines = views.heading(views.LanguageView(two_attributes()), tmp_path / "mine")
     assert title == "mine (game)"
-    assert lines == ["accuracy 50.0% at step 9", "6 messages, 4 distinct; 4 symbols; mean length 2.0"]
+    assert lines == ["accuracy 50.0% at step 9", "6 messages, 4 distinct; 4 symbols; mean length 2.0 without EOS"]
     odd = Corpus([[1]], metadata={"config": "?", "training": [1], "chance": None})
     assert views.heading(views.LanguageView(odd), tmp_path / "mine")[0] == "mine"
     config = {"name": "a\x1b[31m", **{part: {"kind": "\x07"} for part in ("task", "world", "channel")}}

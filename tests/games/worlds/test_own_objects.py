@@ -128,7 +128,7 @@ def test_few_objects_are_explained(tmp_path):
     with pytest.raises(ReadingQuestion, match="which columns are part of the meaning: size, or more"):
         make_world(load_experiment(str(file), SMALL))
     roles = {"world.columns": {"name": "kept"}}
-    with pytest.raises(ConfigError, match=r"there are 3: .*kept: name .*; .*20 rows are 3 different objects"):
+    with pytest.raises(ConfigError, match=r"there are 3: .*not used: name .*; .*20 rows are 3 different objects"):
         make_world(load_experiment(str(file), SMALL, roles))
 
 

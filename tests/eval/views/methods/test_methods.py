@@ -19,7 +19,7 @@ GAME = (
     "with attribute values, drawn at random; one target per round): number of attributes 2, number of values 4. The "
     "task is discrimination (identify the sender's object among candidates): number of distractors 3. The channel is "
     "gumbel (Gumbel-softmax) (Jang et al. 2017; Maddison et al. 2017): vocabulary size 5, message length limit 3, "
-    "temperature 1.0, temperature decay 1.0, temperature min 0.1."
+    "temperature 1.0, temperature decay 1.0, minimum temperature 0.1."
 )
 TRAINING = (
     "Training minimises the loss of the task. The optimiser is adam (Kingma & Ba 2015): learning rate 0.001. The "
@@ -115,6 +115,6 @@ def test_games_that_are_played_are_not_said_to_be_trained(small_files):
     told = ec.methods("finished", "naming")
     text = str(told)
     assert "were trained on the game game with" in text and "Agents played the game naming" in text
-    assert "It was played once, with seed 4" in text and "It was trained once, with seed 1" in text
+    assert "The game was played once, with seed 4" in text and "The agents were trained once, with seed 1" in text
     one, other = told.to_json()["paragraphs"]["game"].split("\n\n")
     assert "trained on the game game" in one and "played the game naming" in other
