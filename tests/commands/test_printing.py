@@ -1,3 +1,4 @@
+import json
 from collections import defaultdict
 from pathlib import Path
 
@@ -108,3 +109,19 @@ def test_options_that_commands_share_have_one_help():
             if option in SHARED or (option == "--out" and name not in FILES and not name.startswith("data ")):
                 helps[option].add(parameter.help)
     assert {option: len(texts) for option, texts in helps.items()} == dict.fromkeys(SHARED, 1) | {"--out": 2}
+
+
+def test_a_run_is_shown_as_text_and_as_a_page(ecsuite, succeeded):
+    quick = [f"training.{each}" for each in ("num_examples=128", "num_epochs=1", "batch_size=32", "evaluate_every=1")]
+    succeeded("train-game", "disc_tiny", *(word for each in quick for word in ("--set", each)))
+    code, out, err = ecsuite("show", "runs/disc_tiny", "--plot", "deep/page.svg")
+    lines = out.splitlines()
+    assert (code, err, lines[0], lines[-1]) == (0, "", "disc_tiny", "Picture: deep/page.svg") and len(lines) < 32
+    assert "attribute0, attribute1" in out and "Most used symbols, by place" in out and "train accuracy" not in out
+    first, *_, last = (
+        json.loads(line)["valid"]["accuracy"] for line in Path("runs/disc_tiny/log.jsonl").read_text().splitlines()
+    )
+    assert f"accuracy {first:.1%} " in out and f" {last:.1%}" in out
+    page = Path("deep/page.svg").read_bytes()
+    succeeded("show", "runs/disc_tiny/corpus.jsonl", "--plot", "deep/page.svg")
+    assert Path("deep/page.svg").read_bytes() == page

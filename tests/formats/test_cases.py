@@ -199,3 +199,8 @@ def test_values_that_are_one_number_stay_different(tmp_path, values):
     assert ec.read_corpus(tmp_path / "a.csv", columns={"section": "feature", "shape": "kept"}).meanings[0, 0] == float(
         values[0]
     )
+
+
+def test_columns_of_a_json_document(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps({"messages": IDS, "color": [color for color, _ in GRID]}))
+    assert said(ec.read_corpus(tmp_path / "a.json")) == IDS

@@ -163,3 +163,11 @@ def test_columns_of_values_have_the_longest_name_that_all_share():
     columns = {f"left_color_{color}": [int(each == color) for each in COLORS] for color in COLORS}
     corpus = ec.read_corpus({"message": ["a", "b", "c"], **columns})
     assert corpus.attribute_names == ("left_color",) and corpus.meanings[:, 0].tolist() == list(COLORS)
+
+
+def test_rows_that_r_writes(tmp_path):
+    rows = enumerate(zip(IDS, GRID, strict=True), 1)
+    lines = [f'"{place}" "{a} {b}"   "{c}" "{s}"' for place, ((a, b), (c, s)) in rows]
+    (tmp_path / "a.txt").write_text("\n".join(['"message" "color" "shape"', *lines]) + "\n")
+    corpus = ec.read_corpus(tmp_path / "a.txt")
+    assert said(corpus) == IDS and corpus.attribute_names == ("color", "shape")

@@ -4,10 +4,13 @@ import pytest
 
 from ecsuite.people.database import make_database
 from ecsuite.people.kinds import BadRequestError, load_agents, make_kind
+from ecsuite.people.rounds import with_person
 from ecsuite.people.server import view
 from ecsuite.people.session import Sessions
 from ecsuite.people.study import FINISHED, Study, with_texts
 from ecsuite.runtime.errors import ConfigError
+from played_rounds import rounds_of
+from stopped_runs import trained
 
 pytest.importorskip("markdown_it", reason="the extra `people` is not installed")
 NAMES = """
@@ -83,3 +86,19 @@ def test_games_that_nobody_can_play_are_refused(change, message, tmp_path):
         sessions_of(tmp_path, NAMES.replace(*change))
     assert message in str(raised.value) and "\n" not in str(raised.value)
     assert not (tmp_path / "study").exists()
+
+
+def test_a_person_meets_models_and_leaves_a_run_that_is_replayed(tmp_path):
+    sessions = sessions_of(tmp_path, NAMES)
+    token = begin(sessions)
+    shown = play(sessions, token, lambda game: str(1 + game["step"] % 3))
+    game, row = sessions.kind.game(sessions.required(token)), sessions.required(token)
+    assert game.example_of(game.num_steps - 1) == game.num_examples - 1  # the last step waits for the end
+    folder = tmp_path / "study" / "P001"
+    rows = [each for each in rounds_of(folder) if 2 in (each["speaker"], each["listener"])]
+    own = [each["said"] if each["speaker"] == 2 else each["answer"] for each in rows]
+    assert own == [each["view"]["choices"][each["step"] % 3] for each in shown]
+    assert row["score"] == sum(each["success"] for each in rows)
+    trained(with_person(sessions.study.play, row["seed"])[0], tmp_path / "again", replay=folder)
+    for file in ("rounds.jsonl", "corpus.jsonl", "answers.jsonl"):
+        assert (tmp_path / "again" / file).read_bytes() == (folder / file).read_bytes()

@@ -62,3 +62,11 @@ def test_what_options_do_not_fit():
         SpaceOptions(space="features", variance=1.0).make(np.array([["a"], ["b"]]))
     with pytest.raises(ConfigError, match="no such file"):
         SpaceOptions(space="./nowhere.csv").make()
+
+
+def test_meanings_of_a_table_are_found_by_their_words(tmp_path):
+    (tmp_path / "space.csv").write_text("meaning,need,here,there\ncup,0.75,0.9,0.1\nbowl,0.25,0.2,0.8\n")
+    made = read_table(tmp_path / "space.csv")
+    assert made.need.tolist() == [0.75, 0.25] and made.find(np.array([["bowl"], ["cup"]])).tolist() == [1, 0]
+    with pytest.raises(ConfigError, match=r"plate is not in space space\.csv, which has 2 meanings, such as cup"):
+        made.find(np.array([["plate"]]))

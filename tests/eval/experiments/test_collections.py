@@ -202,3 +202,15 @@ def test_the_picture_has_a_cell_for_each_pair(table_of, tmp_path):
     found = correlate(table_of(known_corpora()))
     correlation_report(found).draw(tmp_path / "picture.svg")
     assert "<use" in (tmp_path / "picture.svg").read_text()
+
+
+def test_folders_of_scored_corpora_are_read_too(tmp_path):
+    known = {"num_messages": 10, "num_distinct_meanings": 5, "eos": 0, "training": {"accuracy": 0.5}}
+    for row in range(6):
+        folder = tmp_path / "systems" / f"s{row % 3}" / "data" / f"v{row}"
+        folder.mkdir(parents=True)
+        score = {"name": "a", "value": float(row), "reason": None, "signature": "a|v:1"}
+        (folder / "scores.json").write_text(json.dumps({"format": 1, "corpus": known, "scores": [score]}))
+    table = read_table([tmp_path])
+    assert [source.name for source in table.sources][:2] == ["s0/v0", "s0/v3"]
+    assert table.groups().tolist() == [0, 0, 1, 1, 2, 2]

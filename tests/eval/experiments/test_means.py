@@ -140,3 +140,12 @@ def test_a_table_says_with_what_noise_its_figures_are(noise, expected):
     lines = noise_notes(sources, ["accuracy", "topsim"])
     assert lines == [] if expected is None else lines[0].startswith(f"accuracy: {expected}")
     assert noise_notes(sources, ["topsim"]) == []
+
+
+def test_forms_of_a_table():
+    table = means_table(Results(RECORDS).means())
+    assert table.markdown().splitlines()[2] == "| gumbel | 5 | 2 | 0.500 ± 0.000 | 0.200 ± 1.271 |"
+    latex = table.latex().splitlines()
+    assert latex[1] == r"\begin{tabular}{llrrr}" and latex[-1] == r"\end{tabular}"
+    assert r"channel.vocab\_size" in latex[3] and r"0.200 $\pm$ 1.271 \\" in latex[5]
+    assert "1 (1 failed)" in str(table)

@@ -15,7 +15,7 @@ from safetensors.numpy import save_file
 import ecsuite as ec
 from ecsuite.eval.experiments import jobs
 from ecsuite.eval.experiments.jobs import MetricInput, plan, unpack
-from ecsuite.eval.experiments.result import FollowedRun, ProgressText
+from ecsuite.eval.experiments.result import MOST_ENDED, MOST_RUNNING, FollowedRun, ProgressText
 from ecsuite.eval.experiments.study import load_study
 from ecsuite.eval.experiments.sweep import Sweeps
 from ecsuite.eval.metrics import find_metric
@@ -306,3 +306,14 @@ def test_a_plan_with_language_models_asks_nobody_and_tells_the_calls(ecsuite):
         Path("study.yaml").write_text(yaml.safe_dump(study))
         code, out, _ = ecsuite("sweep", "study.yaml", "--plan", "--on", "local:2")
         assert code == 0 and server.asked == 0 and "about 240 calls, " in out and "by their prices" in out
+
+
+def test_of_many_runs_some_lines_are_shown(small, tmp_path):
+    small["score"] = ["elcc"]
+    runs = [FollowedRun.of(run) for run in plan(load_study(small), tmp_path)]
+    trained = Result(value={"stopped": "epochs", "measures": {"accuracy": 1.0}})
+    ended = {job: trained if job is run.training else Result(value=[]) for run in runs for job in run.jobs}
+    text = ProgressText(lambda: runs).text(ended, {})
+    assert text.startswith("8 of 8 runs done, 0 running, mean accuracy 100.0%\n") and text.count("\n") == MOST_ENDED
+    text = ProgressText(lambda: runs).text({}, {run.training: "a: b" for run in runs})
+    assert text.endswith("\n  and 2 more running") and text.count("\n") == MOST_RUNNING + 1

@@ -16,6 +16,9 @@ from rich.console import Console
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.conclusions import limits_of
 from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.results.comparison import ComparedScore
+from ecsuite.eval.results.samples import Sample
+from ecsuite.eval.views import comparison
 from ecsuite.eval.views import console as reporting
 from ecsuite.eval.views.console import Reporter
 from ecsuite.eval.views.scorecard import score_corpus
@@ -216,3 +219,16 @@ def test_that_messages_of_an_episode_are_no_independent_ones_is_said(each):
     lines = lines_of(score_corpus(corpus, ["elcc"]))
     assert any("assume that messages of an episode are independent" in line for line in lines) == (each > 1)
     assert "(trained 5 of 10 steps)" in lines[0] and any("not over seeds" in line for line in lines)
+
+
+def test_one_score_of_many_sources_is_drawn_in_any_unit(monkeypatch):
+    """Of several scores, those in other units are left out."""
+    samples = {
+        name: Sample(name=name, by_target=({"score": 5.0 + place},), seeds=(0,), signature="s", ci95=None)
+        for place, name in enumerate("abcdefg")
+    }
+    score = ComparedScore(name="xferbench", direction=None, samples=samples, baseline=None, differences=())
+    caught = []
+    monkeypatch.setattr(comparison, "save", lambda figure, *paths: caught.append(figure))
+    comparison.draw_comparison([score], "a.svg")
+    assert caught[0].get_suptitle() == "7 sources compared"

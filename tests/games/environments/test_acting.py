@@ -204,3 +204,12 @@ def test_a_sweep_has_the_reward_of_each_setting(ecsuite, tmp_path, monkeypatch):
     (tmp_path / "study.yaml").write_text(json.dumps(study))
     code, out, _ = ecsuite("sweep", "study.yaml", "--out", "sweep")
     assert code == 0 and "reward" in out and "accuracy" not in out
+
+
+def test_scripted_agents_and_silent_prisoners_are_as_by_hand():
+    """Of two prisoners and two days, the one who is there on the second day alone cannot know: 1/2 - 1/2."""
+    found = experiment("play.environment=guided_grid", "channel.vocab_size=5", "evaluation.num_valid=50")
+    known = make_play(found, torch.device("cpu")).references()
+    assert 0.85 < known["scripted agents"] < known["agents that see everything"] < 1
+    riddle = ENVIRONMENTS.load("riddle")
+    assert [riddle(riddle.Options(num_prisoners=number)).silent_reward for number in (2, 7)] == [0.5, None]

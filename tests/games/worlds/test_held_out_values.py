@@ -187,3 +187,9 @@ def test_images_are_not_near_to_each_other_by_their_pixels(image_folder):
     settings = [f"world.objects={image_folder}", "world.distractors=nearest", "task.num_distractors=3"]
     with pytest.raises(ConfigError, match=r"world.distractors: .* have no features: expected random"):
         make_world(load_experiment("images", settings)).batch("train", 0)
+
+
+@pytest.mark.parametrize("setting", ["held_out=0.3", "rare_combinations=1"])
+def test_objects_are_held_out_in_one_way(setting):
+    with pytest.raises(ConfigError, match=f"held_out_value: expected {setting.split('=')[0]} to be unset"):
+        make("disc_tiny", "attribute0=1,attribute1=2", f"world.{setting}")

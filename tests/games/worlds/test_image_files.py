@@ -10,6 +10,7 @@ import pytest
 
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.sources import content_digest
 from ecsuite.games.worlds.images import read_idx, read_images
 from ecsuite.games.worlds.world import make_world
 from ecsuite.runtime.errors import ConfigError
@@ -194,3 +195,20 @@ def test_images_of_a_batch_are_few(image_folder):
     batches = [world.batch("train", number) for number in (0, 1)]
     assert [len(batch.objects) for batch in batches] == [5, 5]
     assert not np.array_equal(*(batch.objects for batch in batches))
+
+
+def test_an_unpacked_idx_file_is_taken_and_the_digest_is_of_all_files(tmp_path):
+    images, labels = np.random.default_rng(0).integers(0, 256, (6, 28, 28), np.uint8), np.arange(6, dtype=np.uint8)
+
+    def write(images, labels, pack=bytes, suffix=""):
+        for name, array in (("images-idx3", images), ("labels-idx1", labels)):
+            data = bytes((0, 0, 8, array.ndim)) + np.array(array.shape, ">u4").tobytes() + array.tobytes()
+            (tmp_path / f"train-{name}-ubyte{suffix}").write_bytes(pack(data))
+
+    write(images, labels)
+    before = content_digest(str(tmp_path))
+    write(255 - images, labels, gzip.compress, ".gz")
+    assert (read_images(str(tmp_path), 28).images == images[..., None]).all()
+    assert content_digest(str(tmp_path)) == before
+    write(images, labels[::-1].copy())
+    assert content_digest(str(tmp_path)) != before

@@ -154,3 +154,16 @@ def test_other_kinds_of_files(tmp_path, no_layout):
     with pytest.raises(ConfigError, match=r"a\.jpg: expected the name of a picture, ending in"):
         draw_translation(CORPORA["perfect"], tmp_path / "b.svg", tmp_path / "a.jpg")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_translation_shows_pairs_and_unmatched(figures):
+    """Word 7 is concept `a`, three times of four; word 9 is a paraphrase; `c` has no word."""
+    corpus = corpus_of([[7]] * 4 + [[8], [8], [9]], [[0]] * 3 + [[2], [1], [1], [0]], concept_names=("a", "b", "c"))
+    draw_translation(corpus)
+    shown, boxes = texts(figures[0])
+    middle = dict(zip(shown, boxes[:, [1, 3]].mean(axis=1), strict=True))
+    assert middle["7"] == pytest.approx(middle["a"], abs=3) and middle["b"] < middle["a"]
+    assert middle["9"] == pytest.approx(middle["c"], abs=3) and middle["c"] < middle["b"]
+    assert "3 words, 3 concepts, 2 pairs, 7 samples" in figures[0].get_suptitle()
+    widths = [line.get_linewidth() for line in figures[0].axes[0].lines if len(line.get_xdata()) == 2]
+    assert sorted(widths) == pytest.approx([0.5, 0.5, 0.8 + 3.4 * 2 / 3, 4.2])  # 7 to c, 9 to a, then pairs
