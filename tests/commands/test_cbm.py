@@ -37,7 +37,7 @@ def small_study(ecsuite):
 def test_a_study_is_trained_printed_written_and_drawn(ecsuite, printed):
     arguments = ["cbm", "small.yaml", *QUICK, "--workers", "1"]
     code, out, err = ecsuite(*arguments, "--out", "deep/rows.json", "--plot", "deep/figure.png")
-    assert (code, err) == (0, f"6 jobs: 0 found in {Path('runs/cbm')}, 6 to compute with 1 process\n")
+    assert (code, err) == (0, f"6 jobs: 0 stored in {Path('runs/cbm')}, 6 to compute with 1 process\n")
     lines = out.splitlines()
     assert [line.split()[0] for line in lines if line.startswith("thing")] == ["thing_gs", "thing_qt"]
     assert sum(line.startswith("  the paper") for line in lines) == 2

@@ -74,7 +74,7 @@ def test_a_plan_computes_nothing(succeeded, as_json):
     assert [job["name"] for job in jobs] == names
     assert not any(job["is_kept"] for job in jobs) and files() == set()
     as_json(*ROW, "1")
-    assert "8 jobs: 2 found in runs/icy, 6 to compute" in succeeded(*ROW, "2", "--plan", "--save-corpora", "said")
+    assert "8 jobs: 2 stored in runs/icy, 6 to compute" in succeeded(*ROW, "2", "--plan", "--save-corpora", "said")
 
 
 @pytest.mark.slow

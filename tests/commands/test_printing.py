@@ -66,7 +66,7 @@ def test_a_study_is_printed_as_it_is_run(printed, succeeded, step):
         assert parse_yaml(out, name) == parse_yaml(shipped[name].read_text(), name)
     assert out.startswith("# ecsuite sweep FILE.yaml runs it;")
     Path("mine.yaml").write_text(succeeded("config", "zoo_digits"))
-    assert "18 jobs: 0 found" in succeeded("sweep", "mine.yaml", "--plan")
+    assert "18 jobs: 0 stored" in succeeded("sweep", "mine.yaml", "--plan")
 
 
 def test_any_corpus_is_shown(printed):

@@ -45,7 +45,7 @@ def test_the_list_has_all_shipped_claims(printed):
     assert {row["claim"] for row in json.loads(out)["claims"]} == {*shipped_claims()}
     out = printed("reproduce")
     last = out.splitlines()[-1]
-    assert last.startswith(f"Of {len(shipped_claims())} published claims ")
+    assert last.startswith(f"Of {len(shipped_claims())} published findings ")
     words = r"(\d+) holds?, (\d+) do(?:es)? not, (\d+) are undecided, (\d+) w.* not run;"
     counts = re.search(words, last)
     assert sum(map(int, counts.groups())) == len(shipped_claims())

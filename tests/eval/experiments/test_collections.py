@@ -25,14 +25,14 @@ def downloaded(collection, tmp_path, monkeypatch):
 
 def test_the_shipped_study_scores_tabulates_and_correlates(ecsuite, downloaded):
     _, out, _ = ecsuite("sweep", "paper/elcc", "--plan")
-    assert "7 jobs: 0 found in runs/elcc/jobs, 7 to compute" in out
+    assert "7 jobs: 0 stored in runs/elcc/jobs, 7 to compute" in out
     code, out, err = ecsuite("sweep", "paper/elcc", "--on", "here")
     assert code == 0, err
     assert out.endswith("7 corpora of 3 systems; next: ecsuite compare correlations runs/elcc\n")
     assert " more scores: runs/elcc/scores.csv (one row per corpus)" in out
     assert all(len(line) <= 100 for line in out.splitlines())
     _, out, _ = ecsuite("sweep", "paper/elcc", "--plan")
-    assert "7 jobs: 7 found in runs/elcc/jobs, 0 to compute" in out
+    assert "7 jobs: 7 stored in runs/elcc/jobs, 0 to compute" in out
 
     table = ("compare", "table", "runs/elcc", "--metrics", "Line Count")
     rows = json.loads(ecsuite(*table, "--by", "system", "--json")[1])["rows"]

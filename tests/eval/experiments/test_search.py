@@ -76,7 +76,7 @@ def test_the_plan_of_a_search_has_what_is_known_of_it(ecsuite, small):
     small |= {"search": search, "seeds": 1, "score": []}
     Path("study.yaml").write_text(yaml.safe_dump(small))
     code, out, err = ecsuite("sweep", "study.yaml", "--plan", "--on", "here")
-    told = ("2 jobs: 0 found in", "by a short measurement of training", "the jobs of 2 of 3 trials")
+    told = ("2 jobs: 0 stored in", "by a short measurement of training", "the jobs of 2 of 3 trials")
     assert (code, err) == (0, "") and all(text in out for text in told)
     assert ecsuite("sweep", "study.yaml", "--on", "here")[0] == 0
     Path("study.yaml").write_text(yaml.safe_dump({**small, "search": {**search, "trials": 5}}))

@@ -101,9 +101,9 @@ def test_a_plan_has_a_row_for_each_setting_and_says_what_differs(ecsuite, small)
     code, out, _ = ecsuite("sweep", "study.yaml", "--plan", "--on", "here")
     lines = out.splitlines()
     assert code == 0
-    [line] = [line for line in lines if line.startswith("0 of 2 found: ")]
+    [line] = [line for line in lines if line.startswith("0 of 2 stored: ")]
     told = ("training.num_epochs is 15 here, 1 in the folder", "sender.hidden_size is 5 here, 4 in the folder")
-    assert sorted(line.removeprefix("0 of 2 found: ").split("; ")) == sorted(told)
+    assert sorted(line.removeprefix("0 of 2 stored: ").split("; ")) == sorted(told)
     assert "runs/study/sweep.json would be replaced: 0 of its 1 runs are in this study" in lines
     jobs = json.loads(ecsuite("sweep", "study.yaml", "--plan", "--on", "here", "--json")[1])["jobs"]
     assert [job["is_kept"] for job in jobs] == [False, False]

@@ -165,5 +165,5 @@ def test_seeds_that_formed_a_protocol_are_a_column_and_in_the_methods(tmp_path, 
     folders = [tmp_path / f"run{seed}" for seed in (1, 2, 3)]
     text, _ = page_of(*folders)
     assert "2 of 3 [9%, 99%]</td>" in text and "the mean may be far from all seeds" in text
-    told = "with the exact 95 % interval of their share: 2 of 3 [9%, 99%]."
+    told = "with the 95 % interval of their share: 2 of 3 [9%, 99%]."
     assert told in ec.methods(*folders).text("text")
