@@ -83,6 +83,7 @@ def test_each_beginning_is_there_once(share):
     assert (firsts.tolist(), places.tolist()) == ([0, 1], [0, 1, 0])
 
 
+@pytest.mark.sample(30)
 @pytest.mark.parametrize("texts", MESSAGES.values(), ids=MESSAGES)
 @pytest.mark.parametrize("name", RECEIVERS)
 @pytest.mark.parametrize("asks_all", [False, True])

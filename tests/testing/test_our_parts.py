@@ -106,7 +106,7 @@ def parts():
                 yield pytest.param(kind, name, TRAIN, id=f"{part} without training")
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("kind", "name", "left_out"), list(parts()))
 def test_a_registered_part_passes(kind, name, left_out, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -48,6 +48,7 @@ def test_a_run_that_was_stopped_ends_with_the_same_bytes(settings, tmp_path):
             assert (tmp_path / "parts" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "settings",
     [
