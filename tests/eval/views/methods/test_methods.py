@@ -27,7 +27,10 @@ TRAINING = (
     "epochs of 512 rounds, in batches of 64, that is 16 steps, in fp32. Agents are evaluated every 8 steps, and "
     "nothing stops training before its end."
 )
-RUNS = "The agents were trained once, with seed 1, which determines all random draws. Training ended after all epochs, at step 16."
+RUNS = (
+    "The agents were trained once, with seed 1, which determines all random draws. "
+    "Training ended after all epochs, at step 16."
+)
 SCORES = (
     "Languages were scored by the following metrics. topsim (topographic similarity) (Brighton & Kirby 2006; "
     "Lazaridou et al. 2018): similar meanings have similar messages; 1 if both distances rank all pairs of messages "
