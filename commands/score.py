@@ -66,6 +66,19 @@ class _Request:
     """Whether all messages are scored without reading options, so that the scores are stored."""
 
 
+def _distinct(corpora: list[Path]) -> list[Path]:
+    """Corpora without repetitions, which are noted."""
+    from ecsuite.commands.scoring import scores_file
+
+    first_of: dict[Path, Path] = {}
+    for path in corpora:
+        place = (scores_file(path) or path).resolve()
+        if place in first_of:
+            note(f"{path}: given twice, scored once")
+        first_of.setdefault(place, path)
+    return list(first_of.values())
+
+
 def score(
     ctx: typer.Context,
     corpora: Annotated[
@@ -115,20 +128,13 @@ def score(
     options: Annotated[StudyOptions, {"cache": Path("runs/xferbench")}],
 ) -> None:
     """Score a corpus: compositionality, words, entropies; a run stores its scores in scores.json."""
-    from ecsuite.commands.scoring import scores_file
     from ecsuite.eval.metrics import METRICS, find_metric, metric_names, require_files
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.run_metrics import load_run_if_needed
     from ecsuite.formats.directory import BESIDE
     from ecsuite.parts.own_code import foreign_kinds, trust
 
-    first_of: dict[Path, Path] = {}
-    for path in corpora:
-        place = (scores_file(path) or path).resolve()
-        if place in first_of:
-            note(f"{path}: given twice, scored once")
-        first_of.setdefault(place, path)
-    corpora = list(first_of.values())
+    corpora = _distinct(corpora)
     names = metric_names(None if metrics is None else split_names(metrics))
     for key, defaults in DEFAULTS_BESIDE.items():
         if metrics is None and all(path.name == BESIDE[key] for path in corpora):
