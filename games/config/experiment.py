@@ -397,25 +397,31 @@ def settings_tree(settings: Iterable[tuple[str, Any]]) -> Tree:
     """
     tree: Tree = {}
     for key, value in settings:
-        if not isinstance(key, str):  # as in YAML of users
-            raise ConfigError(f"expected keys such as channel.max_len, got {shown(key)}")
-        *sections, last = key.removesuffix(".").split(".")
-        place = tree
-        for section in sections:  # a section given by name becomes a mapping
-            below = place.get(section)
-            if isinstance(below, Mapping):
-                place[section] = dict(below)
-            else:
-                place[section] = {KIND: below} if section in place else {}
-            place = place[section]
-        below = place.get(last)
-        if isinstance(below, dict) and isinstance(value, str):
-            place[last] = {**below, KIND: value}
-        elif isinstance(below, dict) and isinstance(value, Mapping) and KIND not in value:
-            place[last] = below | settings_tree(value.items())
-        else:  # a section that names its kind replaces what was given before
-            place[last] = value
+        _add_setting(tree, key, value)
     return tree
+
+
+def _add_setting(tree: Tree, key: Any, value: Any) -> None:
+    """Set `section.key` in a tree. What a section has already stays unless the value sets it again."""
+    if not isinstance(key, str):  # as in YAML of users
+        raise ConfigError(f"expected keys such as channel.max_len, got {shown(key)}")
+    *sections, last = key.removesuffix(".").split(".")
+    for section in sections:  # a section given by name becomes a mapping
+        below = tree.get(section)
+        if isinstance(below, Mapping):
+            tree[section] = dict(below)
+        else:
+            tree[section] = {KIND: below} if section in tree else {}
+        tree = tree[section]
+    below = tree.get(last)
+    if isinstance(below, Mapping) and isinstance(value, str):
+        tree[last] = {**below, KIND: value}
+    elif isinstance(below, Mapping) and isinstance(value, Mapping):
+        tree[last] = dict(below)
+        for name, each in value.items():
+            _add_setting(tree[last], name, each)
+    else:
+        tree[last] = value
 
 
 def paths_of(tree: Tree) -> Iterator[str]:

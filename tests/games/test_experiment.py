@@ -47,13 +47,16 @@ def test_mistakes_in_overrides_are_named(assignment):
     assert str(error.value).startswith("--set")
 
 
+@pytest.mark.parametrize("kind", ["gumbel", "reinforce"])
 @pytest.mark.parametrize("as_text", [False, True])
-def test_a_section_keeps_the_settings_given_before_it_by_key(as_text):
+def test_a_section_keeps_the_settings_given_before_it_by_key(as_text, kind):
     """For example in `set:` of a study."""
     given = {
         "training.num_examples": 64,
         "channel.vocab_size": 7,
-        "channel": {"max_len": 2},
+        "channel": {"kind": kind, "max_len": 2},
+        "sender.perception.size": 5,
+        "sender": {"hidden_size": 6, "perception": {"kind": "recurrent", "cell": "lstm"}},
         "training": {"precision": "fp32"},
     }
     if as_text:
@@ -63,7 +66,10 @@ def test_a_section_keeps_the_settings_given_before_it_by_key(as_text):
     assert (
         found.training.num_examples == 64
         and found.training.precision == "fp32"
+        and found.channel.kind == kind
         and found.channel.options.vocab_size == 7
+        and found.channel.options.max_len == 2
+        and found.sender.options.perception.options.size == 5
     )
 
 
