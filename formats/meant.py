@@ -11,12 +11,18 @@ from numpy.typing import NDArray
 
 from ecsuite.formats.cells import are_all, are_numbers, is_decimal, is_missing, is_number
 from ecsuite.formats.layouts import Numeric
-from ecsuite.formats.roles import role_of_name
+from ecsuite.formats.roles import is_asked, role_of_name
 from ecsuite.formats.signs import joined_columns, meanings_of_texts
 from ecsuite.formats.table import RawTable, more
 from ecsuite.runtime.errors import CorpusError, ReadingQuestion
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
+
+OUTCOMES = frozenset(
+    "0 1 0.0 1.0 true false t f yes no y n ja nein correct incorrect wrong hit miss success failure fail pass".split()
+)
+"""Values of outcomes, in lower case."""
+_CLOCK = re.compile(r"(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2})(?:[T_ :.].*)?|\d+(?:\.\d+){3}")
 
 
 def parts_of(
@@ -96,7 +102,11 @@ def plain_attributes(
     written = found if are_objects else {name: _as_written(table, name, found[name]) for name in found}
     if set(said) >= found.keys() or len(set(rows)) < 3:  # with fewer meanings, no score depends on them
         return written
-    reasons = {name: _why_odd(table, name, found, distinct, sizes) for name in found if name not in said}
+    reasons = {
+        name: _why_odd(table, name, found, distinct, sizes, are_objects=are_objects)
+        for name in found
+        if name not in said
+    }
     odd = {name: why for name, why in reasons.items() if why}
     if are_objects:  # their numbers are binned
         texts = [name for name in odd if are_all(found[name], str)]
@@ -136,25 +146,40 @@ def _why_odd(
     columns: Mapping[str, Sequence[Any]],
     distinct: Mapping[str, int],
     sizes: Sequence[Sequence[int]],
+    *,
+    are_objects: bool,
 ) -> str | None:
     cells = columns[name]
     if re.fullmatch(r"(?:.*\.)?attribute[ _]?[0-9]*", name):
         return None
     if (role := role_of_name(name)) != "attribute":
         return f"its name is usual for the role {role}"
+    column = next((each for each in (name, name.partition(".")[0]) if each in table.columns), None)
+    if column is not None and not are_objects and is_asked(column, cells):
+        return "its name is also usual for columns that are not meant"
     if name in table.columns and any(
         key.partition(".")[0] in table.columns.keys() - {key} for key in columns
     ):
         return "next to an object"
+    filled = {str(cell) for cell in cells if cell is not None}
+    pairs = {
+        key: len(set(zip(map(repr, each), map(repr, cells), strict=True))) for key, each in columns.items()
+    }
+    before = list(columns)[: list(columns).index(name)]
+    same = [key for key in before if pairs[key] == distinct[key] == distinct[name] < len(cells)]
+    if same and not are_objects:
+        return f"one value for each value of {printable(same[0])}"
+    if not are_objects and all(map(_CLOCK.fullmatch, filled)):
+        return f"dates or times such as {min(filled)}"
     if any(list(cells) == list(each) for each in sizes):
         return "the length of each message"
     outcomes = [
-        key for key, each in columns.items() if {*map(repr, each)} <= {"0", "1", "True", "False", "None"}
+        key
+        for key, each in columns.items()
+        if {str(cell).lower() for cell in each if cell is not None} <= OUTCOMES
     ]
     if name in outcomes and len(outcomes) < len(columns):
-        return (
-            f"only {' and '.join(sorted({str(cell) for cell in cells if cell is not None}))}, like an outcome"
-        )
+        return f"only {' and '.join(sorted(filled))}, like an outcome"
     repeating = [key for key in columns if distinct[key] < distinct[name]]
     if distinct[name] == len(cells) and repeating:
         return "a different value in each row"

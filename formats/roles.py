@@ -45,28 +45,64 @@ NAMES: Mapping[str, Sequence[str]] = {
     "meaning": ("meaning", "meanings", "sender_input"),
     "concept": ("concept", "concepts"),
     "image": ("image", "images", "image_file", "image_path", "file", "filename", "file_name"),
-    "speaker": ("speaker", "speaker_id", "sender", "sender_id", "user", "username", "author", "player"),
-    "listener": ("listener", "listener_id", "receiver", "receiver_id", "hearer"),
+    "speaker": ("speaker", "sender", "user", "username", "author", "player", "director", "describer"),
+    "listener": ("listener", "receiver", "hearer", "matcher", "guesser"),
     "group": (
-        "participant", "participant_id", "subject", "subject_id", "worker", "worker_id", "prolific_pid", "chain",
-        "chain_id", "dyad", "pair", "group", "dialogue_id", "dialog_id", "conversation_id", "game_id", "gameid",
-        "participant_private_id", "participant_public_id", "participant_code",
+        "participant", "subject", "subj", "worker", "prolific_pid", "pid", "ppt", "vp", "vpn", "chain", "lineage",
+        "dyad", "pair", "group", "dialogue", "dialog", "conversation", "game", "gameid", "participant_private_id",
+        "participant_public_id", "seed", "random_seed", "run", "replication", "replicate", "rep",
     ),
-    "time": ("round", "turn", "step", "generation", "epoch", "iteration", "episode", "time", "timestamp", "date"),
+    "time": (
+        "round", "turn", "step", "generation", "gen", "epoch", "iteration", "episode", "time", "timestamp", "datetime",
+        "date_time", "date", "created_at", "start_time", "end_time", "started_at", "ended_at",
+    ),
     "split": ("split",),
     "success": ("success", "correct", "is_correct"),
     "kept": (
-        "id", "index", "row", "trial", "trial_id", "trial_number", "trial_num", "trial_index", "trial_type", "block",
-        "rt", "reaction_time", "response_time", "time_elapsed", "condition", "experiment", "session", "session_id",
-        "phase", "age", "gender", "sex", "education", "country", "native_language", "browser", "accuracy", "acc",
-        "score", "reward", "loss", "confidence", "feedback", "comment", "comments", "note", "notes",
-        "message_length", "receiver_input", "receiver_output", "aux", "aux_input", "labels",
+        "id", "uuid", "index", "row", "trial", "trial_type", "block", "rt", "log_rt", "reaction_time",
+        "reactiontime", "response_time", "responsetime", "latency", "duration", "time_elapsed", "elapsed",
+        "elapsed_time", "time_taken", "condition", "cond", "treatment", "experiment", "exp", "experimenter",
+        "session", "phase", "age", "gender", "sex", "education", "country", "native_language", "browser",
+        "device", "ip", "ip_address", "accuracy", "acc", "score", "reward", "points", "bonus", "payoff", "loss",
+        "confidence", "feedback", "comment", "comments", "note", "notes", "message_length", "receiver_input",
+        "receiver_output", "aux", "aux_input", "labels", "guess", "choice", "prediction", "output",
+        "correct_answer", "correct_response", "corr_ans", "log_prob", "log_probs", "logprob", "logprobs",
+        "logits", "entropy", "surprisal", "perplexity", "attention_mask", "this_n", "this_trial_n",
+        "this_rep_n", "this_index",
     ),
 }  # fmt: skip
 """Default roles by name of column, in lower case."""
-NOT_MEANT = ("distractor", "foil", "lure", "candidate")
-"""Prefixes of names of columns about distractors, which are not part of the meaning."""
-WITH_DIGITS = ("time", "subject")
+NUMBERED_ROLES = ("speaker", "listener", "group", "time", "kept")
+"""Roles of names that may end in `_id`, `_no` and the like: `trial_no`, `speaker_name`."""
+NOT_MEANT = (
+    "distractor",
+    "foil",
+    "lure",
+    "candidate",
+    "guess_",
+    "guessed_",
+    "chosen_",
+    "selected_",
+    "predicted_",
+)
+"""Prefixes of names of columns about distractors and choices, which are not part of the meaning."""
+ASKED = frozenset(
+    "agent model version variant lang language population community team room family source dataset batch role partner "
+    "day task list rater annotator coder result outcome ok hit solved success succeeded understood passed failed won "
+    "correct corr valid excluded dropout practice check key keys button click clicked clicks answer response chosen "
+    "selected selection pred predicted gloss translation context options time age gender rt l1".split()
+)
+"""Last words of names of columns of which the user is asked whether they are part of the meaning."""
+ASKED_NUMBERS = frozenset(
+    "id no nr num idx index order position item level stage target stimulus length len words temperature rating score "
+    "similarity prob probability likelihood fold cycle wave visit attempts tries seconds ms steps".split()
+)
+"""Further last words of names of columns of which the user is asked if their cells have digits."""
+PEOPLE = frozenset(
+    "speaker sender listener receiver hearer matcher participant player worker user native".split()
+)
+"""First words of names of columns about people, of which the user is asked."""
+WITH_DIGITS = ("time", "subject", "seed", "run", "vp", "game")
 """Roles and names of columns whose cells have digits; columns without digits may be attributes of the meaning."""
 SYMBOL_NAMES = (*MESSAGE_NAMES, "symbol", "sym", "char", "character", "letter", "m")
 """Stems of numbered columns with one symbol each: `symbol_0`, `symbol_1`."""
@@ -87,6 +123,7 @@ _SEEN = re.compile(r"(?:observation|observations|obs|state|target|goal)(?:_(?!po
 _UNNAMED = re.compile(r"unnamed_*\d*")
 _NUMBERED = re.compile(rf"({'|'.join(SYMBOL_NAMES)})_?(\d+)")
 _UNIT = re.compile(r"_(?:ms|msec|s|sec|secs|seconds)$")
+_NUMBER = re.compile(r"_(?:id|no|nr|num|number|index|code|name)$")
 _WITH_ROLE = re.compile(rf"(.*?)\s*:\s*({'|'.join(ROLES)}|eos=(?:\"(?:[^\"\\]|\\.)*\"|\S+))\s*", re.DOTALL)
 
 
@@ -274,7 +311,23 @@ def role_of_name(name: str) -> str:
     if not plain or _UNNAMED.fullmatch(plain) or plain.startswith(NOT_MEANT):
         return "kept"
     names = {plain, _UNIT.sub("", plain), plain_name(name.rpartition(".")[2])}
-    return next((role for role, those in NAMES.items() if names & {*those}), "attribute")
+    stems = {_NUMBER.sub("", each) for each in names}
+    found = (
+        role
+        for role, those in NAMES.items()
+        if (names | stems if role in NUMBERED_ROLES else names) & {*those}
+    )
+    return next(found, "attribute")
+
+
+def is_asked(name: str, cells: Any) -> bool:
+    """Whether a name is usual for columns that may or may not be part of the meaning."""
+    plain = plain_name(name)
+    stem = plain.rstrip("_0123456789")
+    words = stem.split("_")
+    is_numbered = stem != plain and role_of_name(stem) != "attribute"  # `group2`
+    is_usual = words[-1] in ASKED or words[0] in PEOPLE or is_numbered
+    return is_usual or (words[-1] in ASKED_NUMBERS and has_digits(cells))
 
 
 def _whole_meaning(table: RawTable, roles: Mapping[str, str], known: Mapping[str, str]) -> str | None:

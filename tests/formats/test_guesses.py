@@ -171,3 +171,43 @@ def test_rows_that_r_writes(tmp_path):
     (tmp_path / "a.txt").write_text("\n".join(['"message" "color" "shape"', *lines]) + "\n")
     corpus = ec.read_corpus(tmp_path / "a.txt")
     assert said(corpus) == IDS and corpus.attribute_names == ("color", "shape")
+
+
+@pytest.mark.parametrize(
+    ("values", "role", "names"),
+    [
+        ("0 1 2", "group", "seed run_id rep Subj VPN game_num"),
+        ("0 1 2", "time", "gen generation_no epoch"),
+        ("410 399 402", "kept", "latency reactiontime trial_no guess_of choice response log_probs thisN"),
+        ("A B C", "speaker", "sender_name director"),
+        ("0 1 2", "asked", "order target_position model item_id listener_choice gender2 n_attempts"),
+        ("A B C", "asked", "model agent role speaker_view raw_answer"),
+        ("left right", "attribute", "order position direction"),
+        ("yes no", "asked", "fine"),
+        ("1.0 0.0", "asked", "fine"),
+        ("12:30 12:31 12:32", "asked", "begin"),
+        ("2024-01-02 2024-01-03", "asked", "begin"),
+        ("red blue green", "asked", "direct_answer"),
+    ],
+)
+def test_columns_about_the_trial_are_not_meant_silently(values, role, names):
+    texts = values.split()
+    for name in names.split():
+        more = [texts[(place * 2 + place // 4) % len(texts)] for place in range(len(GRID))]
+        rows = {"message": IDS, "color": [c for c, _ in GRID], "shape": [s for _, s in GRID], name: more}
+        if role == "asked":
+            with pytest.raises(ReadingQuestion, match="which columns are part of the meaning: color, shape, or"):
+                ec.read_corpus(rows)
+        else:
+            corpus = ec.read_corpus(rows)
+            assert corpus.metadata["roles"][name] == role, name
+            assert corpus.attribute_names == ("color", "shape", name)[: 2 + (role == "attribute")], name
+
+
+def test_a_column_that_says_an_attribute_again_is_asked_about():
+    colors = {"red": "rot", "blue": "blau", "green": "gruen"}
+    columns = {"color": [c for c, _ in GRID], "shape": [s for _, s in GRID]}
+    rows = {"message": IDS, **columns, "farbe": [colors[c] for c, _ in GRID]}
+    with pytest.raises(ReadingQuestion) as caught:
+        ec.read_corpus(rows)
+    assert caught.value.seen == ["farbe: one value for each value of color"]
