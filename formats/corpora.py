@@ -417,7 +417,10 @@ def _separator(table: RawTable, cells: Sequence[Any]) -> str:
         raise table.unclear
     texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str) and cell))
     sign = sign_between(texts)
-    is_sure = have_spaces(texts) or len(texts) < 2 or all(len(text) == 1 or is_id(text) for text in texts)
+    are_ids = all(len(text) == 1 or is_id(text) for text in texts) and {*map(len, texts)} <= {1}
+    # Numbers of which all have two digits, for example, may be messages of two symbols.
+    are_ids |= all(map(is_id, texts)) and len({*map(len, texts)}) > 1
+    is_sure = have_spaces(texts) or len(texts) < 2 or are_ids
     if sign is not None or is_sure:
         return sign or "spaces"
     most = max(SIGNS, key=lambda each: sum(each in text.strip(each) for text in texts))

@@ -300,7 +300,7 @@ def _of_items(items: Sequence[Any], name: str) -> RawTable:
         raise CorpusError(f"{name}: an empty list, expected messages, such as [[3, 1, 4]]")
     if all(isinstance(each, list) and each and _are(each, dict) and all(each) for each in items):
         items = [
-            {"generation": number, **(row if _has_message([row]) else {"lexicon": row})}
+            {"generation": number, **({"lexicon": row} if _is_lexicon(row) else row)}
             for number, each in enumerate(items)
             for row in each
         ]
@@ -404,6 +404,11 @@ def _form_of_values(sample: Sequence[list[Any]]) -> str:
 
 def _has_message(values: list[Any]) -> bool:
     return _is(_record, values) and any(plain_name(key) in MESSAGE_NAMES for key in values[0])
+
+
+def _is_lexicon(row: Any) -> bool:
+    """Whether a mapping is a language: values are messages, and no key is the name of a column of messages."""
+    return not _has_message([row]) and all(isinstance(each, str | list) for each in row.values())
 
 
 def _is(parse: Callable[[list[Any]], Row], values: list[Any]) -> bool:

@@ -60,14 +60,14 @@ NAMES: Mapping[str, Sequence[str]] = {
     "success": ("success", "correct", "is_correct"),
     "kept": (
         "id", "uuid", "index", "row", "trial", "trial_type", "block", "rt", "log_rt", "reaction_time",
-        "reactiontime", "response_time", "responsetime", "latency", "duration", "time_elapsed", "elapsed",
+        "reactiontime", "response_time", "responsetime", "latency", "time_elapsed", "elapsed",
         "elapsed_time", "time_taken", "condition", "cond", "treatment", "experiment", "exp", "experimenter",
         "session", "phase", "age", "gender", "sex", "education", "country", "native_language", "browser",
-        "device", "ip", "ip_address", "accuracy", "acc", "score", "reward", "points", "bonus", "payoff", "loss",
+        "ip", "ip_address", "accuracy", "acc", "score", "reward", "bonus", "payoff", "loss",
         "confidence", "feedback", "comment", "comments", "note", "notes", "message_length", "receiver_input",
         "receiver_output", "aux", "aux_input", "labels", "guess", "choice", "prediction", "output",
         "correct_answer", "correct_response", "corr_ans", "log_prob", "log_probs", "logprob", "logprobs",
-        "logits", "entropy", "surprisal", "perplexity", "attention_mask", "this_n", "this_trial_n",
+        "logits", "surprisal", "perplexity", "attention_mask", "this_n", "this_trial_n",
         "this_rep_n", "this_index",
     ),
 }  # fmt: skip
@@ -90,7 +90,8 @@ ASKED = frozenset(
     "agent model version variant lang language population community team room family source dataset batch role partner "
     "day task list rater annotator coder result outcome ok hit solved success succeeded understood passed failed won "
     "correct corr valid excluded dropout practice check key keys button click clicked clicks answer response chosen "
-    "selected selection pred predicted gloss translation context options time age gender rt l1".split()
+    "selected selection duration points device entropy pred predicted gloss translation context options time age "
+    "gender rt l1".split()
 )
 """Last words of names of columns of which the user is asked whether they are part of the meaning."""
 ASKED_NUMBERS = frozenset(
@@ -261,6 +262,8 @@ def _no_message(table: RawTable) -> CorpusError:
             are_first = len(filled[0]) > len(table.rows)
         if filled and all(isinstance(cell, list) and isinstance(cell[0], dict) for cell in filled):
             whole.append(({"layout": f"rows:{name}"}, "a message an object of its lists"))
+    if wide := _wide(table):
+        whole, are_first = [*wide, *whole], True
     if len(table.rows) == 1 < len(row) and _is_language(row):
         whole = [({"layout": "rows:*"}, "a language: column names are meanings, cells are messages")]
     for name, key in keys.items():
@@ -282,6 +285,31 @@ def _no_message(table: RawTable) -> CorpusError:
         readings.append((words, f"the file has no header; column {number} has the messages"))
     seen = [f"{name}: {', '.join(samples[name])}" for name in names[:2]]
     return ReadingQuestion(table.source, asked, readings, seen)
+
+
+def _wide(table: RawTable) -> list[tuple[Mapping[str, Any], str]]:
+    """Readings of columns such as `message_1`, `color_1`, or `trial1_message`, and of a column for each meaning."""
+    names = [name for name in table.columns if role_of_name(name) == "attribute"]
+    forms = dict[str, list[str]]()
+    for name in table.columns:
+        if found := re.fullmatch(r"(\D*?)([\W_]?)(\d+)([\W_]?)(\D*)", name):
+            start, before, _, after, end = found.groups()
+            form = rf"(?P<column>.+?){re.escape(before)}(?P<trial>\d+)"
+            if end:
+                form = rf"{re.escape(start + before)}(?P<trial>\d+){re.escape(after)}(?P<column>.+)"
+            forms.setdefault(form, []).append(end or start)
+    for form, stems in forms.items():
+        if any(plain_name(stem) in MESSAGE_NAMES and stems.count(stem) > 1 for stem in stems):
+            form = form if len({*stems}) > 1 else form.replace("<trial>", "<number>")
+            return [({"layout": f"wide:{form}"}, "a row for each number, with these columns")]
+    parts = combined(names) if len(names) > 3 else None
+    if parts is None or parts[1] == "unclear":
+        return []
+    sign = next((each for each in "_-. /" if all(each in name for name in names)), "")
+    short = re.escape(sign).join([f"[^{sign}]+"] * len(parts[0][0]))
+    fitting = [name for name in table.columns if re.fullmatch(short, name)]
+    pattern = short if fitting == names and sign else "|".join(map(re.escape, names))
+    return [({"layout": f"wide:(?P<meaning>{pattern})"}, "a message for each of these meanings")]
 
 
 def _is_language(cell: Any) -> bool:
@@ -332,7 +360,11 @@ def is_asked(name: str, cells: Any) -> bool:
 
 def _whole_meaning(table: RawTable, roles: Mapping[str, str], known: Mapping[str, str]) -> str | None:
     """The only attribute column if its texts have several values, such as `red cup` or `color=red;shape=cup`."""
-    meant = [name for name, role in roles.items() if role in (*OF_MEANING, "image")]
+    meant = [
+        name
+        for name, role in roles.items()
+        if role in (*OF_MEANING, "image") and (name in known or len({*map(str, table.columns[name])}) > 1)
+    ]
     if len(meant) != 1 or meant[0] in known or roles[meant[0]] != "attribute":
         return None
     cells = table.columns[meant[0]]
