@@ -11,7 +11,7 @@ from typing import Any
 from ecsuite.formats.cells import is_id, is_missing, looks_literal
 from ecsuite.formats.signs import combined, have_spaces, named_values
 from ecsuite.formats.strict_json import shorten
-from ecsuite.formats.table import NO_EOS, RawTable
+from ecsuite.formats.table import NO_EOS, RawTable, indices_of
 from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion, joined, look_up, unknown_name
 from ecsuite.runtime.ragged import Ragged
 
@@ -234,7 +234,27 @@ def roles_of(
         raise _no_message(table)
     if "meaning" in roles.values():
         roles |= {name: "kept" for name, role in roles.items() if role == "attribute" and name not in known}
+    elif needs_message and not attributes:
+        _ask_target(table, roles, known)
     return roles
+
+
+def _ask_target(table: RawTable, roles: Mapping[str, str], known: Mapping[str, str]) -> None:
+    """Raise ReadingQuestion if a column such as `target` has indices of a list of candidates in another column."""
+    free = [name for name, role in roles.items() if name not in known and role in ("attribute", "kept")]
+    lists = [name for name in free if any(isinstance(cell, list | str) for cell in table.columns[name][:1])]
+    for name in free:
+        for column in (
+            lists if {*plain_name(name).split("_")} & {"target", "referent", "label", "gold"} else ()
+        ):
+            if indices_of(table, name, column) is not None:
+                asked = f"{name} has indices of items of {column}: what is meant?"
+                readings: list[tuple[Mapping[str, Any], str]] = [
+                    ({"columns": {f"{column}.{name}": "meaning"}}, "the item with this index"),
+                    ({"columns": {name: "attribute"}}, "the index itself"),
+                    ({"columns": {column: "attribute", name: "kept"}}, "all items"),
+                ]
+                raise ReadingQuestion(table.source, asked, readings)
 
 
 def _which_of_two(table: RawTable) -> ReadingQuestion:
