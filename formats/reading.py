@@ -203,6 +203,8 @@ def _corpus_of(
     name = layout or reading.layout or table.layout or (recognised(table) if has_names else None)
     if name is not None:
         found = named_layout(name)
+        if found.line and table.layout != name:
+            raise CorpusError(f"{table.source}: layout {name} does not fit: expected a text of lines")
         unsaid = [each for each in OF_CELLS if getattr(reading, each) == "auto"]
         used = replace(reading, **{each: getattr(found, each) for each in unsaid})
         is_own = name.endswith((".yaml", ".yml"))

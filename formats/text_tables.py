@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ecsuite.formats.cells import is_decimal, is_id
-from ecsuite.formats.layouts import table_of_lines
+from ecsuite.formats.layouts import named_layout, table_of_lines
 from ecsuite.formats.roles import MESSAGE_NAMES, plain_name, roles_in, split_header
 from ecsuite.formats.stored_text import LINES, ending_of, read_text
 from ecsuite.formats.strict_json import place_of, shorten
@@ -68,7 +68,8 @@ def read_text_table(
     )  # declaration of the separator for spreadsheets
     if told:
         text = "\n" + text[told.end() :]  # rows keep their numbers
-    if not is_table and (found := table_of_lines(text.split("\n"), name, layout)) is not None:
+    has_lines = layout is not None and bool(named_layout(layout).line)
+    if (has_lines or not is_table) and (found := table_of_lines(text.split("\n"), name, layout)) is not None:
         return found
     if _R_CODE.match(text):
         raise CorpusError(f"{name}: R code, as dput writes it: save the frame with write.csv")

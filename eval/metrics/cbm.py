@@ -416,8 +416,8 @@ def cbm(corpus: Corpus, options: Options) -> list[Score]:
     phrases differ by a single concept, single messages are exchanged.
 
     Every draw of the null distribution and of the interval has a new matching; see docs/reading_a_score.md. There are
-    100 permutations and 30 half-samples, and fewer, down to 20, if the number of words times concepts plus a tenth of the
-    co-occurrences is above 600,000.
+    100 permutations and 30 half-samples, and fewer, down to 20, if the number of words times concepts plus a tenth of
+    the co-occurrences is above 600,000.
 
     A pair of weight 0 is not a match, so `unmatched` does not depend on how a solver completes its assignment. The
     authors' program counts such pairs, so that no concept is unmatched if there are as many words as concepts:

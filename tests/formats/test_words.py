@@ -153,3 +153,13 @@ def test_texts_in_arrays_and_codes_for_missing_values(tmp_path):
     ]
     (tmp_path / "b.json").write_text(json.dumps([trials, trials]))
     assert said(ec.read_corpus(tmp_path / "b.json")) == [["ne", "po"], ["ka", "ti"]] * 2
+
+
+def test_a_layout_of_lines_is_read_in_any_text_and_refused_elsewhere(tmp_path):
+    (tmp_path / "a.csv").write_text("red box = ne po\nblue box = ka po\n")
+    line = "line:(?P<meaning>.+) = (?P<message>.+)"
+    assert said(ec.read_corpus(tmp_path / "a.csv", layout=line)) == [["ne", "po"], ["ka", "po"]]
+    (tmp_path / "a.jsonl").write_text("[1, 2]\n")
+    for source in (tmp_path / "a.jsonl", {"message": ["a b"]}):
+        with pytest.raises(CorpusError, match="does not fit: expected a text of lines"):
+            ec.read_corpus(source, layout=line)
