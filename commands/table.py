@@ -96,9 +96,9 @@ def table(
     labels = dict(_named(each) for each in label or ())
     sources = Results.read(runs, note).runs()
     if failed:
-        others = {"--by": by, "--metrics": metrics, "--all": every or None, "--plot": plot}
-        if unread := next((option for option, value in others.items() if value is not None), None):
-            raise ConfigError(f"{unread}: not read with --failed")
+        given = {"--by": by, "--metrics": metrics, "--all": every or None, "--plot": plot}
+        for option in (option for option, value in given.items() if value is not None):
+            raise ConfigError(f"{option}: not read with --failed")
         if as_json:
             print_json(with_format("result", failed_runs_json(sources)))
             return

@@ -71,8 +71,8 @@ def parts_of(
             (features if is_feature else attributes)[key] = inner
     joined = joined_columns(attributes, but={*said, *table.roles})
     if new := [name for name in joined if name not in attributes]:
-        values = (f"{name} ({', '.join(dict.fromkeys(map(str, joined[name])))})" for name in new)
-        table.note(f"a column for each value, taken as one attribute: {', '.join(values)}")
+        shown = (f"{name} ({', '.join(dict.fromkeys(map(str, joined[name])))})" for name in new)
+        table.note(f"a column for each value, taken as one attribute: {', '.join(shown)}")
     return {name: list(cells) for name, cells in joined.items()}, features, bare
 
 

@@ -242,7 +242,7 @@ def roles_of(
 def _ask_target(table: RawTable, roles: Mapping[str, str], known: Mapping[str, str]) -> None:
     """Raise ReadingQuestion if a column such as `target` has indices of a list of candidates in another column."""
     free = [name for name, role in roles.items() if name not in known and role in ("attribute", "kept")]
-    lists = [name for name in free if any(isinstance(cell, list | str) for cell in table.columns[name][:1])]
+    lists = [name for name in free if isinstance(table.columns[name][0], list | str)]
     for name in free:
         for column in (
             lists if {*plain_name(name).split("_")} & {"target", "referent", "label", "gold"} else ()
@@ -378,12 +378,16 @@ def is_asked(name: str, cells: Any) -> bool:
     return is_usual or (words[-1] in ASKED_NUMBERS and has_digits(cells))
 
 
+def _varies(cells: Any) -> bool:
+    return len({str(cells[place]) for place in range(len(cells))}) > 1
+
+
 def _whole_meaning(table: RawTable, roles: Mapping[str, str], known: Mapping[str, str]) -> str | None:
     """The only attribute column if its texts have several values, such as `red cup` or `color=red;shape=cup`."""
     meant = [
         name
         for name, role in roles.items()
-        if role in (*OF_MEANING, "image") and (name in known or len({*map(str, table.columns[name])}) > 1)
+        if role in (*OF_MEANING, "image") and (name in known or _varies(table.columns[name]))
     ]
     if len(meant) != 1 or meant[0] in known or roles[meant[0]] != "attribute":
         return None

@@ -183,8 +183,7 @@ def _joined_blocks(columns: dict[str, Sequence[Any]], *, but: Collection[str]) -
         return columns
     joined = {}
     for name, block in zip(names, places, strict=True):
-        rows = zip(*(columns[bits[place]] for place in block), strict=True)
-        joined[name] = [bits[block[row.index(1)]] for row in rows]
+        joined[name] = [next(bits[place] for place in block if row[place] == 1) for row in rows]
     taken = {bits[place] for block in places for place in block}
     return joined | {name: cells for name, cells in columns.items() if name not in taken}
 
