@@ -18,7 +18,7 @@ from ecsuite.formats.signs import SIGNS, have_spaces, sign_between
 from ecsuite.formats.signs import parts_of as symbols_of
 from ecsuite.formats.strict_json import ID_LIMIT, ErrorList, LineError, show
 from ecsuite.formats.table import RawTable, Rows, more, parse_condition
-from ecsuite.runtime.errors import CorpusError, ReadingQuestion
+from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion
 from ecsuite.runtime.given_values import column_of, integer_vectors, named_attributes, word_vectors
 from ecsuite.runtime.plain_values import BITS, MAX_INTEGER
 from ecsuite.runtime.printable import printable
@@ -75,7 +75,8 @@ def corpus_of(table: RawTable, reading: Reading) -> Corpus:
         CorpusError: If messages or meanings can't be read; one line with the position.
         ReadingQuestion: If the table is ambiguous.
     """
-    if len(table.columns) == 1 and not table.is_header and not reading.columns and reading.missing != "leave":
+    is_plain = reading.split in ("auto", "spaces") and reading.missing != "leave"
+    if len(table.columns) == 1 and not table.is_header and not reading.columns and is_plain:
         ids = table.columns.get("message")
         if isinstance(ids, Ragged):  # a single column of messages needs no roles
             return Corpus(ids, metadata={"source_format": table.about})
@@ -323,6 +324,8 @@ def messages_of(table: RawTable, columns: Sequence[str], split: str) -> tuple[Ra
     if others:
         table = replace(table, columns={**table.columns, column: _joined(table, columns)}, are_texts=False)
     cells = table.columns[column]
+    if split not in ("auto", "spaces") and not any(isinstance(cell, str) for cell in cells):
+        raise ConfigError(f"--split {split}: {table.source} has messages of symbols, not texts to split")
     if isinstance(cells, Ragged):
         return cells, None
     lacking = table.missing(column) if table.is_header else []

@@ -291,7 +291,9 @@ def _of_rows(
             [f"{place_of(name, unit, again[0])} repeats the header{more(again)}: left out"] if again else []
         )
     if not body:
-        raise CorpusError(f"{name}: a header and no rows, expected one message per row")
+        raise CorpusError(
+            f"{name}: a header and no rows, expected one {'message' if has_messages else 'object'} per row"
+        )
     if wrong := [(number, len(row)) for number, row in body if len(row) != len(header)]:
         expected = f"{len(header)} cells{', as in the header' if has_header else ''}, got {wrong[0][1]}"
         others = f"{more(wrong)} have another number of cells" if len(wrong) > 1 else ""

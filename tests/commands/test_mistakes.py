@@ -21,6 +21,7 @@ MISTAKES = {
     "cite topsin": "unknown game, study, part, metric or run 'topsin'; did you mean 'topsim'?",
     "score mine.csv --out mine.csv": "--out mine.csv: an input of the command: choose another file",
     "score corpus.jsonl --meanings mine.csv --out ./mine.csv": "--out mine.csv: an input of the command",
+    "score corpus.jsonl --split letters": "--split letters: corpus.jsonl has messages of symbols, not texts to split",
     "score mine.csv --by color --all": "--all: not read with --by: expected one corpus",
     "score mine.csv corpus.jsonl --all": "--all: not read with several corpora: expected one corpus",
     "report unread.csv --out page.html": "unread.csv: no column of messages among a, b",
