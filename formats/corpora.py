@@ -324,7 +324,8 @@ def messages_of(table: RawTable, columns: Sequence[str], split: str) -> tuple[Ra
     if others:
         table = replace(table, columns={**table.columns, column: _joined(table, columns)}, are_texts=False)
     cells = table.columns[column]
-    if split not in ("auto", "spaces") and not any(isinstance(cell, str) for cell in cells):
+    has_texts = not isinstance(cells, Ragged) and any(isinstance(cell, str) for cell in cells)
+    if split not in ("auto", "spaces") and not has_texts:
         raise ConfigError(f"--split {split}: {table.source} has messages of symbols, not texts to split")
     if isinstance(cells, Ragged):
         return cells, None
