@@ -165,11 +165,12 @@ def _why_odd(
     ):
         return "next to an object"
     filled = {str(cell) for cell in cells if cell is not None}
-    pairs = {
-        key: len(set(zip(map(repr, each), map(repr, cells), strict=True))) for key, each in columns.items()
-    }
     before = list(columns)[: list(columns).index(name)]
-    same = [key for key in before if pairs[key] == distinct[key] == distinct[name] < len(cells)]
+    alike = [key for key in before if distinct[key] == distinct[name] < len(cells)]
+    written = list(map(repr, cells))
+    same = [
+        key for key in alike if len({*zip(map(repr, columns[key]), written, strict=True)}) == distinct[name]
+    ]
     if same and not are_objects:
         return f"one value for each value of {printable(same[0])}"
     if not are_objects and all(map(_CLOCK.fullmatch, filled)):
