@@ -167,22 +167,14 @@ def _why_odd(
     filled = {str(cell) for cell in cells if cell is not None}
     before = list(columns)[: list(columns).index(name)]
     alike = [key for key in before if distinct[key] == distinct[name] < len(cells)]
-    written = list(map(repr, cells))
-    same = [
-        key for key in alike if len({*zip(map(repr, columns[key]), written, strict=True)}) == distinct[name]
-    ]
+    same = [key for key in alike if _determines(columns[key], cells)]
     if same and not are_objects:
         return f"one value for each value of {printable(same[0])}"
     if not are_objects and all(map(_CLOCK.fullmatch, filled)):
         return f"dates or times such as {min(filled)}"
     if any(list(cells) == list(each) for each in sizes):
         return "the length of each message"
-    outcomes = [
-        key
-        for key, each in columns.items()
-        if {str(cell).lower() for cell in each if cell is not None} <= OUTCOMES
-    ]
-    if name in outcomes and len(outcomes) < len(columns):
+    if _are_outcomes(cells) and not all(map(_are_outcomes, columns.values())):
         return f"only {' and '.join(sorted(filled))}, like an outcome"
     repeating = [key for key in columns if distinct[key] < distinct[name]]
     if distinct[name] == len(cells) and repeating:
@@ -194,6 +186,19 @@ def _why_odd(
     if len(set(zip(*(map(repr, columns[key]) for key in repeating), strict=True))) == distinct[name]:
         return f"a name of {', '.join(map(printable, repeating[:3]))} together"
     return None
+
+
+def _are_outcomes(cells: Sequence[Any]) -> bool:
+    return all(cell is None or str(cell).lower() in OUTCOMES for cell in cells)
+
+
+def _determines(cells: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Whether each value of a column occurs with one value of another column."""
+    found: dict[str, str] = {}
+    return all(
+        found.setdefault(repr(cell), repr(other)) == repr(other)
+        for cell, other in zip(cells, others, strict=True)
+    )
 
 
 def _as_written(table: RawTable, name: str, cells: list[Any]) -> list[Any]:
