@@ -10,6 +10,7 @@ from typing import ClassVar, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from ecsuite.agents.cells import RecurrentCell
 from ecsuite.agents.linear import Linear
@@ -35,6 +36,12 @@ class Perception(nn.Module):
     def learns(self) -> bool:
         """Whether the perception has trainable weights."""
         return any(True for _ in self.parameters())
+
+    @property
+    def is_by_object(self) -> bool:
+        """Whether an object's vector depends on that object alone: not with batch normalisation, or in user code."""
+        is_own = type(self).__module__.startswith(__name__.partition(".")[0])
+        return is_own and not any(isinstance(each, _BatchNorm) for each in self.modules())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

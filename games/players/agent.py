@@ -85,7 +85,7 @@ class Speaker(nn.Module):
         self.network = SENDERS.make(
             part, num_features=num_features, vocab_size=num_logits - 1, max_len=made.max_len, **names
         )
-        self.perception = perception
+        self.perception, self.has_padding = perception, perception.is_by_object
         self.has_noise = has_noise
         self.minds: tuple[Listener, ...] = ()
         """The agent's listener, if the speaker reasons about messages; not a submodule."""
@@ -219,7 +219,7 @@ class Speaker(nn.Module):
 
     def shown(self, batch: Batch) -> View:
         """Get the speaker's view of a batch."""
-        return shown_objects(batch, self.world, self.dtype, self.device)
+        return shown_objects(batch, self.world, self.dtype, self.device, has_padding=self.has_padding)
 
 
 class Listener(nn.Module):
@@ -265,11 +265,12 @@ class Listener(nn.Module):
         names = {"value_names": world.value_names} if RECEIVERS.load(part.kind).knows_names else {}
         self.network = RECEIVERS.make(part, vocab_size=vocab_size, max_len=max_len, **names)
         self.perception: Perception | None = None
+        self.has_padding = True
         self.projection: Linear | None = None
         width = self.network.state_size
         if TASKS.load(task.kind).scores_candidates:
             perception, size = _make_perception("receiver", part.options.perception, world, width)
-            self.perception = perception
+            self.perception, self.has_padding = perception, perception.is_by_object
             if not self.network.needs_projection and size != width:
                 raise ConfigError(f"receiver: it scores {width} features, but the objects have {size}")
             if not perception.fits_states and self.network.needs_projection:

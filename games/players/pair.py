@@ -209,9 +209,12 @@ class Pair(nn.Module):
     def rounds(self, batch: Batch, world: World | None = None) -> SeenRounds:
         """Convert a batch to rounds as seen by both agents; `world`: the source of the batch, if not the pair's."""
         world, speaker, listener = world or self.speaker.world, self.speaker, self.listener
-        candidates, truth = round_parts(batch, world, listener.task, listener.dtype, listener.device)
+        candidates, truth = round_parts(
+            batch, world, listener.task, listener.dtype, listener.device, has_padding=listener.has_padding
+        )
+        shown = shown_objects(batch, world, speaker.dtype, speaker.device, has_padding=speaker.has_padding)
         return SeenRounds(
-            shown=shown_objects(batch, world, speaker.dtype, speaker.device),
+            shown=shown,
             candidates=candidates,
             truth=truth,
             num_positive=batch.num_positive,
@@ -219,7 +222,10 @@ class Pair(nn.Module):
 
     def round_parts(self, batch: Batch) -> tuple[View | None, Truth]:
         """The listener's view of the rounds of a batch (None: no candidates), and the right answers."""
-        return round_parts(batch, self.world, self.task, self.listener.dtype, self.device)
+        listener = self.listener
+        return round_parts(
+            batch, self.world, self.task, listener.dtype, self.device, has_padding=listener.has_padding
+        )
 
     @contextmanager
     def _evaluating(self) -> Iterator[None]:

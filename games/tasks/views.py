@@ -123,15 +123,19 @@ def score_candidates(queries: Tensor, vectors: Tensor, candidates: View) -> Tens
     return torch.bmm(queries.transpose(0, 1), by_round.transpose(1, 2)).transpose(0, 1)
 
 
-def shown_objects(batch: Batch, world: World, dtype: torch.dtype, device: torch.device) -> View:
-    """The sender's view of a batch."""
+def shown_objects(
+    batch: Batch, world: World, dtype: torch.dtype, device: torch.device, *, has_padding: bool
+) -> View:
+    """The sender's view of a batch; `has_padding`: see `_distinct_view`."""
     if batch.candidates is None:
         return _view(batch.objects[batch.shown.ravel()], batch.shown.shape[1], None, world, dtype, device)
-    return _distinct_view(batch.objects, batch.shown, world, dtype, device)
+    return _distinct_view(batch.objects, batch.shown, world, dtype, device, has_padding=has_padding)
 
 
-def seen_candidates(batch: Batch, world: World, dtype: torch.dtype, device: torch.device) -> View:
-    """The receiver's view of a batch."""
+def seen_candidates(
+    batch: Batch, world: World, dtype: torch.dtype, device: torch.device, *, has_padding: bool
+) -> View:
+    """The receiver's view of a batch; `has_padding`: see `_distinct_view`."""
     if batch.candidates is None:
         view = _view(batch.objects, batch.labels.shape[1], None, world, dtype, device)
     elif batch.shares_candidates:
@@ -139,19 +143,22 @@ def seen_candidates(batch: Batch, world: World, dtype: torch.dtype, device: torc
         view = _view(objects, batch.candidates.shape[1], None, world, dtype, device)
         view = replace(view, is_shared=True)
     else:
-        view = _distinct_view(batch.objects, batch.candidates, world, dtype, device)
+        view = _distinct_view(batch.objects, batch.candidates, world, dtype, device, has_padding=has_padding)
     if batch.present is not None:
         view = replace(view, present=sent(torch.from_numpy(batch.present), device))
     return view
 
 
 def round_parts(
-    batch: Batch, world: World, task: Task, dtype: torch.dtype, device: torch.device
+    batch: Batch, world: World, task: Task, dtype: torch.dtype, device: torch.device, *, has_padding: bool
 ) -> tuple[View | None, Truth]:
-    """The receiver's view of the rounds of a batch (None: no candidates), and the correct answers."""
+    """The receiver's view of the rounds of a batch (None: no candidates), and the correct answers.
+
+    `has_padding`: see `_distinct_view`.
+    """
     candidates = values = features = None
     if task.scores_candidates:
-        candidates = seen_candidates(batch, world, dtype, device)
+        candidates = seen_candidates(batch, world, dtype, device, has_padding=has_padding)
     elif task.asks_features:
         targets = sent(torch.from_numpy(batch.objects[batch.shown[:, 0]]), device)
         features = world.features(targets, torch.float32).flatten(1)
@@ -166,15 +173,25 @@ def round_parts(
 
 
 def _distinct_view(
-    objects: NDArray[Any], indices: Integers, world: World, dtype: torch.dtype, device: torch.device
+    objects: NDArray[Any],
+    indices: Integers,
+    world: World,
+    dtype: torch.dtype,
+    device: torch.device,
+    *,
+    has_padding: bool,
 ) -> View:
-    """Objects with these indices, (batch, num_seen), each once, and padding objects."""
+    """Objects with these indices, (batch, num_seen), each once.
+
+    With padding, copies of the last object follow, up to an eighth of all: then few shapes occur, and steps can be
+    replayed. Batch normalisation would give this object a higher weight.
+    """
     used, (places,) = each_once(indices)
-    # Padded by up to an eighth: then few shapes occur, and steps can be replayed.
-    step = 1 << max(len(used).bit_length() - 4, 0)
-    num_rows = min(-(-len(used) // step) * step, indices.size)
-    objects = objects[np.pad(used, (0, num_rows - len(used)), mode="edge")]
-    return _view(objects, indices.shape[1], places, world, dtype, device)
+    if has_padding:
+        step = 1 << max(len(used).bit_length() - 4, 0)
+        num_rows = min(-(-len(used) // step) * step, indices.size)
+        used = np.pad(used, (0, num_rows - len(used)), mode="edge")
+    return _view(objects[used], indices.shape[1], places, world, dtype, device)
 
 
 def _view(

@@ -25,7 +25,8 @@ def table(tmp_path):
 
 def make(game, held_out, *more):
     held_out = f"world.held_out_value={held_out}"
-    return make_world(load_experiment(game, [*SMALL, "task.num_distractors=1", *more, held_out]))
+    few = () if any("kind: in_batch" in each for each in more) else ("task.num_distractors=1",)
+    return make_world(load_experiment(game, [*SMALL, *few, *more, held_out]))
 
 
 def objects_in(world, split, part="candidates"):
