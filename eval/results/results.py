@@ -546,10 +546,12 @@ def _reasons(source: Source) -> dict[str, str | None]:
 def _combination(
     row: Sequence[Source], keys: Sequence[str], cells: Sequence[Estimate], *, with_incomplete: bool
 ) -> Combination:
+    runs = [
+        source for source in row if source.failure is None and source.counts(with_incomplete=with_incomplete)
+    ]
     counted = {
         source.folder if source.is_run and source.folder is not None else number
-        for number, source in enumerate(row)
-        if source.failure is None and source.counts(with_incomplete=with_incomplete)
+        for number, source in enumerate(runs)
     }
     return Combination(
         name=row[0].row,
@@ -560,6 +562,7 @@ def _combination(
             source.failure is None and not source.is_whole and not with_incomplete for source in row
         ),
         cells=tuple(cells),
+        runs=tuple(runs),
         formed=FormedProtocols.of_runs(row),
     )
 

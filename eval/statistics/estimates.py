@@ -121,9 +121,15 @@ def resampled_mean(values: Sequence[float], *, tested_per_trained: float) -> tup
     return mean, half_width * math.sqrt(1 + len(values) * tested_per_trained)
 
 
+def cut(interval: Interval, limits: Interval | None) -> Interval:
+    """An interval cut at the least and the greatest possible value; None: unlimited."""
+    low, high = limits or (-math.inf, math.inf)
+    return max(low, interval[0]), min(high, interval[1])
+
+
 def clipped(mean: float, half_width: float | None, low: float, high: float) -> tuple[float, float] | None:
     """Interval of a mean, clipped to the range of its values; None without a half-width."""
-    return None if half_width is None else (max(low, mean - half_width), min(high, mean + half_width))
+    return None if half_width is None else cut((mean - half_width, mean + half_width), (low, high))
 
 
 def share_interval(number: float, of: int) -> Interval:

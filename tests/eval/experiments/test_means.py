@@ -6,7 +6,7 @@ from scipy import stats
 
 from compared_sources import run
 from ecsuite.eval.results.results import Results
-from ecsuite.eval.views.comparison import means_table, noise_notes
+from ecsuite.eval.views.comparison import NO_INTERVAL, means_table, noise_notes
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -50,6 +50,24 @@ def test_means_have_students_intervals():
         Results(RECORDS).means(by=["channel.kid"])
     with pytest.raises(ConfigError, match=r"unknown figure 'topsym'; did you mean 'topsim'\?"):
         Results(RECORDS).means(figures=["topsym"])
+
+
+def test_intervals_end_at_the_possible_values_and_equal_values_have_none():
+    values = {"a": (0.9, 0.96), "b": (0.4, 0.4), "c": (87, 93)}
+    runs = [run(f"{row}{seed}", {"row": row}, seed, {"accuracy": value}, {})
+            for row, pair in values.items() for seed, value in enumerate(pair)]  # fmt: skip
+    first, equal, percent = (row.cells[0] for row in Results(runs).means(figures=["accuracy"]).rows)
+    assert first.ci95 == (pytest.approx(0.93 - 12.706 * 0.03, abs=1e-4), 1.0) and equal.ci95 is None
+    assert percent.ci95 == pytest.approx((90 - 12.706 * 3, 90 + 12.706 * 3), abs=1e-2)  # not shares
+    [score] = Results(runs[:4]).compare(["accuracy"]).scores
+    assert score.difference("row=a", "row=b").ci95[1] == pytest.approx(0.53 + 12.706 * 0.03, abs=1e-4)
+    far = [
+        run(f"{row}{seed}", {"row": row}, seed, {"accuracy": row / 2 + seed / 5}, {})
+        for row in (0, 1)
+        for seed in (0, 1)
+    ]
+    [difference] = Results(far).compare(["accuracy"]).differences
+    assert difference.ci95 == (pytest.approx(0.5 - 4.302653 * 0.02**0.5, abs=1e-4), 1.0)
 
 
 def test_seeds_that_formed_a_protocol_are_counted():
@@ -144,8 +162,9 @@ def test_a_table_says_with_what_noise_its_figures_are(noise, expected):
 
 def test_forms_of_a_table():
     table = means_table(Results(RECORDS).means())
-    assert table.markdown().splitlines()[2] == "| gumbel | 5 | 2 | 0.500 ± 0.000 | 0.200 ± 1.271 |"
+    assert table.markdown().splitlines()[2] == r"| gumbel | 5 | 2 | 0.500 | 0.200 \[-1.000, 1.000\] |"
     latex = table.latex().splitlines()
-    assert latex[1] == r"\begin{tabular}{llrrr}" and latex[-1] == r"\end{tabular}"
-    assert r"channel.vocab\_size" in latex[3] and r"0.200 $\pm$ 1.271 \\" in latex[5]
+    assert latex[1] == r"\begin{tabular}{llrrr}" and r"\end{tabular}" in latex
+    assert r"channel.vocab\_size" in latex[3] and r"0.200 [-1.000, 1.000] \\" in latex[5]
+    assert NO_INTERVAL in table.notes and table.to_frame()["topsim_low"][0] == -1
     assert "1 (1 failed)" in str(table)
