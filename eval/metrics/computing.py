@@ -16,6 +16,7 @@ from dataclasses import replace
 from functools import lru_cache
 from multiprocessing import connection
 from multiprocessing.connection import Connection
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +109,8 @@ def compute_parallel(
             if traits.needs_agents:
                 return metric(run, options, runner=runner)
             own = replace(options, run=run) if traits.asks_agents else options
-            return by_speaker(metric, corpus, own, runner=runner)
+            scored = languages_of(corpus) if traits.of_languages else corpus
+            return by_speaker(metric, scored, own, runner=runner)
 
     one_thread = _libraries(len(sys.modules))
     width, groups = 1, list[tuple[str, ...]]()
@@ -258,6 +260,22 @@ def _serve(
                 break  # the parent process computes it again, and fails in the same way
             connection.send((name, scores))
     connection.close()
+
+
+def languages_of(corpus: Corpus) -> Corpus:
+    """Languages over training in the folder of a run's language; the corpus itself without them, or if it is a part.
+
+    Raises:
+        DamagedError: If the file was changed.
+    """
+    from ecsuite.formats import read_corpus
+    from ecsuite.formats.directory import BESIDE, CORPUS, LANGUAGES_KEY
+
+    source = Path(str(corpus.metadata.get("source_path", "")))
+    source = source / CORPUS if source.is_dir() else source
+    file = source.with_name(BESIDE[LANGUAGES_KEY]) if source.name == CORPUS else source
+    is_of_run = LANGUAGES_KEY in corpus.metadata and not corpus.metadata.get("where")
+    return read_corpus(file) if is_of_run and file != source and file.is_file() else corpus
 
 
 def speakers_of(corpus: Corpus) -> list[Any]:

@@ -603,6 +603,7 @@ DRIFT = Traits(
     chance="shuffled meanings",
     needs=("meanings",),
     by_name_only=True,
+    of_languages=True,
 )
 DRIFT_AT_REPLACEMENT = replace(
     DRIFT,
