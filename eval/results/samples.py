@@ -1,6 +1,7 @@
 """Samples: the values of one score over the seeds of a source, gathered from the records of sources."""
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -572,12 +573,24 @@ def _merge(measured: Sequence[tuple[Sample, Path]]) -> Sample:
 
 
 def _of_common_signature(results: Sequence[Sample]) -> list[Sample]:
-    """Results with the only signature that every source has; all results if there is none or more than one."""
+    """Results with the only signature that every source has; otherwise, one signature per row of a table.
+
+    A mean over values of different signatures means nothing: rows with several have the one that most runs have.
+    """
     by_source: dict[tuple[str, str], set[str]] = {}
     for result in results:
         by_source.setdefault((result.name, result.fingerprint or result.source), set()).add(result.signature)
     common = set.intersection(*by_source.values()) if by_source else set()
-    return [result for result in results if len(common) != 1 or result.signature in common]
+    if len(common) == 1:
+        return [result for result in results if result.signature in common]
+    numbers = Counter[str]()
+    for result in results:
+        numbers[result.signature] += len(result.seeds)
+    ranked = {signature: rank for rank, (signature, _) in enumerate(numbers.most_common())}
+    best: dict[str, Sample] = {}
+    for result in sorted(results, key=lambda result: ranked[result.signature]):
+        best.setdefault(result.fingerprint, result)
+    return [result for result in results if not result.blocks or best[result.fingerprint] is result]
 
 
 def _with_different_names(results: Sequence[Sample], settings: Mapping[str, str]) -> list[Sample]:

@@ -248,8 +248,10 @@ def _table(where: str, points: Sequence[NoisePoint], place: Any) -> Table:
 
 
 def _cell(point: NoisePoint) -> Any:
-    half_width = None if point.ci95 is None else (point.ci95[1] - point.ci95[0]) / 2
-    return bounded(estimate(point.accuracy, half_width, as_percent=True), point.bound)
+    # an interval that is cut at 0 or 1 has its width on the other side
+    half_width = None if point.ci95 is None else max(abs(end - point.accuracy) for end in point.ci95)
+    cell = estimate(point.accuracy, half_width, limits=(0.0, 1.0), as_percent=True)
+    return bounded(cell, point.bound)
 
 
 def _draw(grid: NoiseGrid, *paths: Path) -> None:

@@ -67,8 +67,8 @@ OF_BOUNDS = (
     "early; ?: both kinds of bounds."
 )
 OF_SOME = (
-    "n: seeds in the mean, if fewer than the runs: some values are undefined, or lack a combination of other "
-    "settings that all rows share."
+    "n: seeds in the mean, if fewer than the runs: some values are undefined, have another signature than most, or "
+    "lack a combination of other settings that all rows share."
 )
 
 

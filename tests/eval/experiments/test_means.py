@@ -1,12 +1,16 @@
 """Tables over settings: means and intervals by hand, all forms, and records of sweeps and of run folders."""
 
+from dataclasses import replace
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from compared_sources import run
+from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.results import Results
-from ecsuite.eval.views.comparison import NO_INTERVAL, means_table, noise_notes
+from ecsuite.eval.views.comparison import NO_INTERVAL, OF_SOME, means_table, noise_notes
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -143,6 +147,19 @@ def test_only_combinations_that_all_have_are_compared():
     assert [row.cells[0].is_best for row in Results(runs).means(by=["max_len"]).rows] == [False, True]
 
 
+def test_a_row_with_several_signatures_has_the_mean_of_one():
+    """Distances of Hamming in three runs of each row, Euclidean ones in two."""
+    runs = []
+    for distance, seeds, value in (("hamming", (1, 2, 3), 0.2), ("euclid", (1, 2), 0.5)):
+        for row, seed in product("ab", seeds):
+            score = Score(name="topsim", value=value + seed / 100, signature=f"topsim|mdist:{distance}|v:4")
+            each = run(f"{row}{distance}{seed}", {"row": row, "world": distance}, seed, {}, {})
+            runs.append(replace(each, records=(score,)))
+    means = Results(runs).means(by=["row"])
+    assert [(row.cells[0].mean, row.cells[0].num_values) for row in means.rows] == [(pytest.approx(0.22), 3)] * 2
+    assert len(means.comparison.differences) == 1 and OF_SOME in means_table(means).notes
+
+
 @pytest.mark.parametrize(
     ("noise", "expected"),
     [
@@ -165,6 +182,6 @@ def test_forms_of_a_table():
     assert table.markdown().splitlines()[2] == r"| gumbel | 5 | 2 | 0.500 | 0.200 \[-1.000, 1.000\] |"
     latex = table.latex().splitlines()
     assert latex[1] == r"\begin{tabular}{llrrr}" and r"\end{tabular}" in latex
-    assert r"channel.vocab\_size" in latex[3] and r"0.200 [-1.000, 1.000] \\" in latex[5]
+    assert r"channel.vocab\_size" in latex[3] and r"0.200 {[}$-$1.000, 1.000{]} \\" in latex[5]
     assert NO_INTERVAL in table.notes and table.to_frame()["topsim_low"][0] == -1
     assert "1 (1 failed)" in str(table)
