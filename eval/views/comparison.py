@@ -526,7 +526,12 @@ def means_table(means: Means) -> Table:
         rows.append(row_of(*settings, runs, formed_cell(each.formed), *cells))
     some = any(0 < cell.num_values < each.num_runs for each in means.rows for cell in each.cells)
     cells_shown = [cell for each in means.rows for cell in each.cells]
-    notes = [*([OF_SOME] if some else []), *_equal_notes(cells_shown), *formed_notes(formed)]
+    notes = [
+        *([OF_SOME] if some else []),
+        *_undefined_notes(means),
+        *_equal_notes(cells_shown),
+        *formed_notes(formed),
+    ]
     if means.comparison is not None:
         if any(cell.is_best for cell in cells_shown):
             notes.append(BEST)
@@ -536,6 +541,17 @@ def means_table(means: Means) -> Table:
     if any(cell.bound for cell in cells_shown) and OF_BOUNDS not in notes:
         notes.append(OF_BOUNDS)
     return Table(columns=columns, rows=rows, notes=notes)
+
+
+def _undefined_notes(means: Means) -> list[str]:
+    """Reasons why figures are undefined in some runs, the same reason once."""
+    names: dict[str, dict[str, None]] = {}
+    for name in means.figures:
+        for source in means.sources:
+            for record in source.records_of(name):
+                if record.value is None and record.reason:
+                    names.setdefault(record.reason, {})[name] = None
+    return [f"Undefined in some runs: {', '.join(of)}: {reason}." for reason, of in names.items()]
 
 
 def _equal_notes(means: Iterable[Estimate]) -> list[str]:

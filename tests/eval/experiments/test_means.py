@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from msgspec import structs
 from scipy import stats
 
 from compared_sources import run
@@ -185,3 +186,10 @@ def test_forms_of_a_table():
     assert r"channel.vocab\_size" in latex[3] and r"0.200 {[}$-$1.000, 1.000{]} \\" in latex[5]
     assert NO_INTERVAL in table.notes and table.to_frame()["topsim_low"][0] == -1
     assert "1 (1 failed)" in str(table)
+
+
+def test_undefined_scores_have_their_reason():
+    runs = [run(f"{seed}", {"row": "a"}, seed, {}, {"topsim": value}) for seed, value in ((1, None), (2, 0.5))]
+    undefined = replace(runs[0], records=(structs.replace(runs[0].records[0], reason="all distances are equal"),))
+    table = means_table(Results([undefined, runs[1]]).means())
+    assert "Undefined in some runs: topsim: all distances are equal." in table.notes
