@@ -155,9 +155,11 @@ def _cell(record: Score, judged: Conclusion) -> SystemScore:
     chance, is_faint = record.chance, judged.relation in ("equal", "unknown")
     if (
         chance is not None and judged.p_holm is None
-    ):  # a file without the permutations: the printed intervals decide
+    ):  # as in a file without the permutations: what it has decides
+        word = record.stored.get("conclusion")
         holds_level = low is not None and high is not None and low <= chance.level <= high
         is_faint = holds_level or chance.low <= record.value <= chance.high
+        is_faint = not word.startswith(("above", "below")) if isinstance(word, str) else is_faint
     return SystemScore(
         value=float(record.value),
         low=low,
