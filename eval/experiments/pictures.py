@@ -444,7 +444,7 @@ def _drawn(
     """Make a figure of a kind, and its description; see `draw`."""
     runs = [source for source in sources if source.is_run]
     direction = traits_of(measure).direction or DIRECTIONS.get(measure)
-    whole = [run for run in runs if run.failure is None and run.counts()]  # others are not drawn
+    whole = [run for run in runs if run.counts()]  # others are not drawn
     number = sum(run.figures.get(measure) is not None for run in whole) or len(whole)
     about = f"{measure} of {number} runs"
     if kind == "plane":

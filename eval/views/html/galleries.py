@@ -208,7 +208,7 @@ def galleries(
     Raises:
         ConfigError: If matplotlib is not installed.
     """
-    ended = [source for source in sources if source.failure is None and source.counts()]
+    ended = [source for source in sources if source.counts()]
     found = [
         Gallery(
             id="curves",

@@ -193,3 +193,19 @@ def test_undefined_scores_have_their_reason():
     undefined = replace(runs[0], records=(structs.replace(runs[0].records[0], reason="all distances are equal"),))
     table = means_table(Results([undefined, runs[1]]).means())
     assert "Undefined in some runs: topsim: all distances are equal." in table.notes
+
+
+def test_all_columns_of_a_row_are_over_the_same_runs():
+    """One score of the third run failed: the run counts neither in the accuracy nor in the other scores."""
+    runs = [
+        run(f"{row}{seed}", {"row": row}, seed, {"accuracy": 0.5 + seed / 10}, {"topsim": seed / 10}, failure=why)
+        for row in "ab" for seed, why in ((1, None), (2, None), (3, "cbm: no memory"))
+    ]  # fmt: skip
+    for row in Results(runs).means().rows:
+        assert (row.num_runs, row.num_failed) == (2, 1)
+        assert [(cell.mean, cell.num_values) for cell in row.cells] == [
+            (pytest.approx(0.65), 2),
+            (pytest.approx(0.15), 2),
+        ]
+    with pytest.raises(ConfigError, match="a3: cbm: no memory"):
+        Results([runs[2]]).compare(["topsim"])
