@@ -240,9 +240,9 @@ def compare(
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.files import Messages
     from ecsuite.eval.results.results import Results
-    from ecsuite.eval.views.comparison import compare_sources
     from ecsuite.eval.views.console import Findings
     from ecsuite.eval.views.scorecard import Scorecard
+    from ecsuite.eval.xferbench.comparison_report import compare_sources
     from ecsuite.runtime.printable import note
 
     _require("metric", metric, (str, list, tuple, NoneType), "the name of a metric, or a list of names")

@@ -52,9 +52,9 @@ def compare(
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.files import has_scores, sources_at
     from ecsuite.eval.results.results import Results
-    from ecsuite.eval.views.comparison import compare_sources
     from ecsuite.eval.views.console import Reporter
     from ecsuite.eval.views.scorecard import score_corpus
+    from ecsuite.eval.xferbench.comparison_report import compare_sources
     from ecsuite.jobs.graph import Runner
 
     if metric == "language_similarity":

@@ -21,7 +21,6 @@ from ecsuite.eval.results.samples import (
     noise_between,
     over_seeds,
     repetition,
-    samples_of,
 )
 from ecsuite.eval.results.sources import Source, setting_column
 from ecsuite.eval.statistics.estimates import Difference
@@ -100,31 +99,6 @@ def formed_notes(formed: Iterable[FormedProtocols | None]) -> list[str]:
     """Explanation of the column of protocols, and a warning if outcomes have two peaks."""
     several = [each for each in formed if each is not None and each.of > 1]
     return [FORMED][: len(several)] + [SPLIT] * any(0 < each.number < each.of for each in several)
-
-
-def compare_sources(
-    sources: Results,
-    names: Sequence[str] | None,
-    baseline: str | None,
-    *,
-    by: Sequence[str] | None,
-    with_incomplete: bool,
-    sizes: EqualSizes,
-) -> Report:
-    """Compare sources, and report the comparison: in XferBench alone over languages and seeds, otherwise by one rule.
-
-    Several trainings of one game are compared in XferBench as in every other score. See `Results.compare`.
-    """
-    if names == [XFERBENCH] or (names is None and sources.common_scores()[0] == [XFERBENCH]):
-        counted = Results(each for each in sources if each.counts(with_incomplete=with_incomplete))
-        groups = {each.group or str(number) for number, each in enumerate(counted)}
-        if by is None and 0 < len(counted) == len(groups):
-            from ecsuite.eval.xferbench.comparison import compare
-            from ecsuite.eval.xferbench.comparison_report import report as xferbench_report
-
-            return xferbench_report(compare(samples_of(counted, XFERBENCH), baseline))
-    compared = sources.compare(names, baseline, by=by, with_incomplete=with_incomplete, sizes=sizes)
-    return report_one(compared) if names is not None and len(names) == 1 else report(compared)
 
 
 def report(compared: Comparison) -> Report:
