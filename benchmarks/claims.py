@@ -28,7 +28,7 @@ LONGEST_LINE = 110
 """Characters of a line of a page."""
 TABLE = re.compile(r"(?<=<!-- made of the results -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
 """Generated part of docs/claims.md."""
-LINE = re.compile(r"^Of \d+ published findings [^:]*(?=:)", re.MULTILINE)
+LINE = re.compile(r"^Of \d+ published findings [^:]*:\s\[claims\]\(docs/claims\.md\)\.", re.MULTILINE)
 """Generated part of README.md."""
 
 
@@ -36,15 +36,19 @@ def texts_of(rows: list[VerdictRow]) -> dict[Path, str]:
     """Contents of the files that depend on the results, by path."""
     files = sorted(RESULTS.glob("*.json"))
     verdicts = json.dumps(list(map(asdict, rows)), indent=1, ensure_ascii=False) + "\n"
-    table = "\n".join(
-        ["", *list_rows(rows), "", *textwrap.wrap(summary(rows), LONGEST_LINE, break_on_hyphens=False), ""]
-    )
+    table = "\n".join(["", *list_rows(rows), "", *_wrapped(summary(rows)), ""])
+    line = "\n".join(_wrapped(f"{summary(rows, is_short=True)}: [claims](docs/claims.md)."))
     return {
         ROOT / "eval" / "experiments" / "claims" / FILE: verdicts,
         PAGE: TABLE.sub(lambda _: table, PAGE.read_text()),
-        README: LINE.sub(lambda _: summary(rows, is_short=True), README.read_text()),
+        README: LINE.sub(lambda _: line, README.read_text()),
         **{file: as_text(with_format("result", _judged(file))) for file in files},
     }
+
+
+def _wrapped(paragraph: str) -> list[str]:
+    """Lines of a page."""
+    return textwrap.wrap(paragraph, LONGEST_LINE, break_on_hyphens=False)
 
 
 def _judged(file: Path) -> Mapping[str, Any]:

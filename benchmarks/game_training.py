@@ -255,18 +255,19 @@ def egg_step(experiment: Experiment, device: torch.device) -> Callable[[], objec
     receiver_agent = (
         DiscriReceiver(features, hidden[1]) if discriminates else RecoReceiver(features, hidden[1])
     )
-    cells = [agent.cell for agent in agents]
-    sender = egg.RnnSenderGS(
-        Sender(n_hidden=hidden[0], n_features=features),
-        symbols,
-        embedding[0],
-        hidden[0],
-        experiment.channel.options.max_len,
-        1.0,
-        cell=cells[0],
-    )
-    receiver = egg.RnnReceiverGS(receiver_agent, symbols, embedding[1], hidden[1], cell=cells[1])
-    game = egg.SenderReceiverRnnGS(sender, receiver, loss).to(device)
+    cells, longest = [agent.cell for agent in agents], experiment.channel.options.max_len
+    agent = Sender(n_hidden=hidden[0], n_features=features)
+    speaks, listens = (symbols, embedding[0], hidden[0], longest), (symbols, embedding[1], hidden[1])
+    if experiment.channel.kind == "reinforce":
+        sender = egg.RnnSenderReinforce(agent, *speaks, cell=cells[0])
+        receiver = egg.RnnReceiverDeterministic(receiver_agent, *listens, cell=cells[1])
+        entropy = experiment.channel.options.entropy_coefficient
+        game = egg.SenderReceiverRnnReinforce(sender, receiver, loss, sender_entropy_coeff=entropy)
+    else:
+        sender = egg.RnnSenderGS(agent, *speaks, 1.0, cell=cells[0])
+        receiver = egg.RnnReceiverGS(receiver_agent, *listens, cell=cells[1])
+        game = egg.SenderReceiverRnnGS(sender, receiver, loss)
+    game = game.to(device)
     optimizer = torch.optim.Adam(game.parameters(), lr=experiment.optimizer.options.lr)
     size = experiment.training.batch_size
     numbers = itertools.count()

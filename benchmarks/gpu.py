@@ -42,11 +42,18 @@ NUM_PROFILED = 4
 STARTS = re.compile("LaunchKernel|GraphLaunch")
 """Calls by which the processor starts something on the device."""
 BARS = (
-    ("disc_small", "x EGG", 10, lambda ms: ms("disc_small, EGG") / ms("disc_small")),
-    ("disc_large", "x EGG", 10, lambda ms: ms("disc_large, EGG") / ms("disc_large")),
-    ("shape_gs", "x two CPU cores", 5, lambda ms: ms("shape_gs, two CPU cores") / ms("shape_gs")),
+    ("disc_small", "x EGG", 33, lambda ms: ms("disc_small, EGG") / ms("disc_small")),
+    ("disc_large", "x EGG", 28, lambda ms: ms("disc_large, EGG") / ms("disc_large")),
+    (
+        "disc_small, REINFORCE",
+        "x EGG",
+        15,
+        lambda ms: ms("disc_small, REINFORCE, EGG") / ms("disc_small, REINFORCE"),
+    ),
+    ("recon_large", "x EGG", 10, lambda ms: ms("recon_large, EGG") / ms("recon_large")),
+    ("shape_gs", "x two CPU cores", 25, lambda ms: ms("shape_gs, two CPU cores") / ms("shape_gs")),
     ("16 pairs", "x one after the other", 8, lambda ms: 16 * ms("disc_tiny") / ms("disc_tiny, 16 pairs")),
-    ("64 pairs", "x one after the other", 20, lambda ms: 64 * ms("disc_tiny") / ms("disc_tiny, 64 pairs")),
+    ("64 pairs", "x one after the other", 40, lambda ms: 64 * ms("disc_tiny") / ms("disc_tiny, 64 pairs")),
 )
 """Rows compared with another: the name, what is said, the least ratio, and the ratio of the milliseconds."""
 

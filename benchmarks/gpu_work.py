@@ -43,6 +43,8 @@ SMALLER = {
 }  # fmt: skip
 """Settings of games with which a whole measurement takes a second."""
 
+GAMES = (("disc_small",), ("disc_large",), ("disc_small", "channel.kind=reinforce"), ("recon_large",))
+"""Games that EGG's modules play beside ours, each with its changed settings."""
 NUM_TESTED = 32
 """Number of batches of a test of XferBench, which has its own graph; a real test has eight times more."""
 
@@ -71,12 +73,18 @@ class Work:
 
 
 def game(
-    name: str, device: torch.device, *, is_small: bool, num_threads: int = 1, num_pairs: int = 1
+    name: str,
+    device: torch.device,
+    *changes: str,
+    is_small: bool,
+    num_threads: int = 1,
+    num_pairs: int = 1,
 ) -> Work:
     """Training of a shipped game as `train-game` does it, without evaluations and checkpoints before its end.
 
     Args:
         name: Of the game.
+        changes: Changed settings, `section.key=value`.
         device: Where it is trained.
         is_small: Whether to try the script.
         num_threads: Of products on the CPU.
@@ -92,7 +100,7 @@ def game(
         pairs = [f"[{number}, {number}]" for number in range(num_pairs)]
         settings |= {"society.senders": num_pairs, "society.receivers": num_pairs}
         settings |= {"society.meets": f"{{kind: list, pairs: [{', '.join(pairs)}]}}"}
-    experiment = load_experiment(name, [f"{key}={value}" for key, value in settings.items()])
+    experiment = load_experiment(name, [*changes, *(f"{key}={value}" for key, value in settings.items())])
 
     def loop(told: Told) -> None:
         with tempfile.TemporaryDirectory() as folder, fixed_threads(num_threads):
@@ -107,7 +115,7 @@ def game(
 
     precision = game_training.choose_precision(experiment.training.precision, device)
     # The products of a graph are not counted; those of these games are known.
-    flops = game_training.flops_per_step(experiment) if name.startswith("disc") else None
+    flops = game_training.flops_per_step(experiment) if name.startswith(("disc", "recon")) else None
     return Work(
         loop=loop,
         amount=num_pairs * experiment.training.batch_size,
@@ -117,11 +125,10 @@ def game(
     )
 
 
-def egg(name: str, device: torch.device, *, is_small: bool) -> Work:
+def egg(name: str, device: torch.device, *changes: str, is_small: bool) -> Work:
     """Training of the same game by EGG's own modules; `ImportError` if they can't be imported."""
-    experiment = load_experiment(
-        name, [f"{key}={value}" for key, value in SMALLER.items()] if is_small else []
-    )
+    smaller = [f"{key}={value}" for key, value in SMALLER.items()] if is_small else []
+    experiment = load_experiment(name, [*changes, *smaller])
     step = game_training.egg_step(experiment, device)
     return Work(
         loop=_repeated(step), amount=experiment.training.batch_size, unit="examples", precision="fp32"
@@ -236,9 +243,10 @@ def fine_tuning(device: torch.device, *, is_small: bool) -> Work:
 
 def works(device: torch.device, *, is_small: bool) -> Iterator[tuple[str, Callable[[], Work]]]:
     """The name of each row, and the function that makes its work; the most informative first."""
-    for name in ("disc_small", "disc_large"):
-        yield name, lambda name=name: game(name, device, is_small=is_small)
-        yield f"{name}, EGG", lambda name=name: egg(name, device, is_small=is_small)
+    for name, *changes in GAMES:
+        row = f"{name}, REINFORCE" if changes else name
+        for program, make in ((row, game), (f"{row}, EGG", egg)):
+            yield program, lambda make=make, given=(name, device, *changes): make(*given, is_small=is_small)
     yield "xferbench, train", lambda: language_model(device, is_small=is_small)
     yield "xferbench, test", lambda: language_model(device, is_small=is_small, is_test=True)
     yield "shape_gs", lambda: game("shape_gs", device, is_small=is_small)

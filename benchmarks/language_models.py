@@ -3,8 +3,10 @@
     python benchmarks/language_models.py server    # 1,000 calls: none lost, none twice, the planned number
     python benchmarks/language_models.py causal    # a model of characters learns a language and plays, in minutes
     python benchmarks/language_models.py batches   # calls a second of models on this machine, one by one and in batches
+    python benchmarks/language_models.py batches --device cuda --model smollm2    # or a GGUF file; batches of 64
 
-Results are stored in results/language_models.json. No published model was reachable: the server's model is scripted.
+Results are stored in results/language_models.json. The server's model is scripted; models of `causal` and `batches`
+without `--model` are made here.
 """
 
 import argparse
@@ -133,26 +135,39 @@ def causal(steps: int) -> dict:
     return found
 
 
-def batches() -> dict:
-    """The naming game of 32 models on this machine, 512 calls: by size of the model and of the batches."""
+def batches(device: str, model: str | None) -> dict:
+    """The naming game of many models on this machine: by size of the model and of the batches."""
     found = {}
+    if model is not None:
+        return _calls(f"gguf,file={model}", (1, 64), 64, device, f"{model} on {device}")
     for width, layers in ((64, 2), (256, 6)):
         with tempfile.TemporaryDirectory() as name:
-            folder, rounds = Path(name) / "model", {}
-            make_model(folder, texts(set(), 100), 0, width=width, layers=layers, longest=1024)
-            for size in (1, 4, 16, 32):
-                settings = [
-                    "play.agents=32", "play.at_once=true", "play.symbols=letters", "play.max_symbols=4",
-                    "training.num_examples=256", "training.batch_size=64", "play.participant=language_model,memory=2",
-                    f"play.participant.backend=transformers,model={folder},batch_size={size}",
-                ]  # fmt: skip
-                began = time.perf_counter()
-                train(load_experiment("naming", settings), Path(name) / str(size), **QUIET)
-                seconds = time.perf_counter() - began
-                rounds[size] = (Path(name) / str(size) / "rounds.jsonl").read_bytes()
-                found[f"{layers} layers of {width}, batches of {size}"] = {
-                    "calls a second": round(512 / seconds, 1), "the same rounds": rounds[size] == rounds[1]
-                }  # fmt: skip
+            make_model(Path(name), texts(set(), 100), 0, width=width, layers=layers, longest=1024)
+            found |= _calls(
+                f"transformers,model={name}", (1, 4, 16, 32), 32, device, f"{layers} layers of {width}"
+            )
+    return found
+
+
+def _calls(backend: str, sizes: tuple[int, ...], num_agents: int, device: str, name: str) -> dict:
+    """Calls a second of a model that plays with itself, by the size of batches; 16 calls for each agent."""
+    found, first = {}, b""
+    for size in sizes:
+        settings = [
+            f"play.agents={num_agents}", "play.at_once=true", "play.symbols=letters", "play.max_symbols=4",
+            f"training.num_examples={8 * num_agents}", f"training.batch_size={2 * num_agents}",
+            "play.participant=language_model,memory=2",
+            f"play.participant.backend={backend},batch_size={size}",
+        ]  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            began = time.perf_counter()
+            train(load_experiment("naming", settings), Path(folder), **QUIET | {"device": device})
+            seconds = time.perf_counter() - began
+            rounds = (Path(folder) / "rounds.jsonl").read_bytes()
+        first = first or rounds
+        found[f"{name}, batches of {size}"] = {
+            "calls a second": round(16 * num_agents / seconds, 1), "the same rounds": rounds == first
+        }  # fmt: skip
     return found
 
 
@@ -161,11 +176,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("server", "causal", "batches"))
     parser.add_argument("--steps", type=int, default=800)
+    parser.add_argument("--device", default="cpu", help="of batches: cpu or cuda")
+    parser.add_argument("--model", help="of batches: a GGUF file, or smollm2")
     asked = parser.parse_args()
-    found = {"server": server, "causal": lambda: causal(asked.steps), "batches": batches}[asked.what]()
+    found = {
+        "server": server,
+        "causal": lambda: causal(asked.steps),
+        "batches": lambda: batches(asked.device, asked.model),
+    }[asked.what]()
+    part = asked.what if asked.model is None else f"{asked.what} of {asked.model} on {asked.device}"
     print(json.dumps(found, indent=1))
     kept = json.loads(FILE.read_text()) if FILE.exists() else {}
-    FILE.write_text(json.dumps({**kept, "processor": processor(), asked.what: found}, indent=1) + "\n")
+    FILE.write_text(json.dumps({**kept, "processor": processor(), part: found}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

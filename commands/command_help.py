@@ -22,6 +22,8 @@ METAVARS = ((bool, ""), (int, "N"), (float, "NUMBER"), (Path, "PATH"), (str, "NA
 """Default placeholders of an option's value, by type."""
 SHARED = ("max_memory", "help_all")
 """Options of every command, in order, after its own options."""
+OUTPUTS = {"--out", "--plot"}
+"""Options of output files."""
 SHOWS_ALL = "ecsuite.shows_all"
 """Key of a command's context: whether every option is shown."""
 
@@ -68,6 +70,20 @@ class Command(TyperCommand):
                     f"{option.opts[0]} is given {given.count(option)} times: expected once{form}"
                 )
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an output file that is also an input is an error, as it would be overwritten."""
+        outputs = {each.name: each.opts[0] for each in self.params if {*each.opts} & OUTPUTS}
+        for name, option in outputs.items():
+            file = ctx.params.get(name)
+            if file is None or not Path(file).is_file():
+                continue
+            for other in (value for key, value in ctx.params.items() if key not in outputs):
+                values = other if isinstance(other, list | tuple) else [other]
+                paths = [Path(each) for each in values if isinstance(each, str | Path)]
+                if any(each.is_file() and each.samefile(file) for each in paths):
+                    raise ConfigError(f"{option} {file}: an input of the command: choose another file")
+        return super().invoke(ctx)
 
     def usage_pieces(self) -> list[str]:
         """Usage after the name of the command: arguments and required options."""

@@ -273,10 +273,12 @@ def _about_score(score: Mapping[str, Any]) -> str:
     """Description of a score, independent of its value."""
     title = f", {score['title']}" if score["title"] else ""
     better = f" ({score['direction']} is better)." if score["direction"] else ""
+    question = score["question"]
+    question += "" if better or question.endswith("?") else "."
     high = f" {score['high'][0].upper()}{score['high'][1:]}." if score["high"] else ""
     size = score["depends_on_size"]
     number = f" Its signature has the number of messages: {size}." if size else ""
-    return f"{score['name']}{title}: {score['question']}{better}{high}{number}"
+    return f"{score['name']}{title}: {question}{better}{high}{number}"
 
 
 def _with_option(details: Mapping[str, Any]) -> str:

@@ -218,7 +218,7 @@ KINDS: Mapping[str, Kind] = {
     "xtreme tasks": _of_table(
         "eval.xtreme.scoring:ENTRIES",
         "ecsuite xtreme runs/disc_small --tasks {name}",
-        lambda entry: f"{entry['title']}, {len(entry['languages'])} languages",
+        lambda entry: f"{entry['title']}, {len(entry['languages'])} languages: {entry['about']}",
     ),
 }
 """Kinds in alphabetical order."""

@@ -31,9 +31,12 @@ def table(
     ] = None,
     metrics: Annotated[
         str | None,
-        typer.Option(help="Figures, such as accuracy,topsim; default all that the runs have."),
+        typer.Option(
+            help="Figures, such as accuracy,topsim; default measures and the first scores of each question."
+        ),
         names_of("metrics"),
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Show every score.")] = False,
     incomplete: Incomplete = False,
     failed: Annotated[
         bool,
@@ -88,9 +91,14 @@ def table(
         if over is not None and drawn != "over":
             raise ConfigError(f"--over: {drawn} has no numeric axis; it is read with --kind over")
         check_picture(plot)
+    if every and metrics is not None:
+        raise ConfigError("--all, --metrics: expected one of these")
     labels = dict(_named(each) for each in label or ())
     sources = Results.read(runs, note).runs()
     if failed:
+        given = {"--by": by, "--metrics": metrics, "--all": every or None, "--plot": plot}
+        for option in (option for option, value in given.items() if value is not None):
+            raise ConfigError(f"{option}: not read with --failed")
         if as_json:
             print_json(with_format("result", failed_runs_json(sources)))
             return
@@ -127,7 +135,8 @@ def table(
     if as_json:
         print_json(with_format("result", means.to_json()))
     else:
-        publish([means_table(means)], form, noise_notes(sources, means.figures))
+        is_short = form is Form.TEXT and metrics is None and not every
+        publish([means_table(means, is_short=is_short)], form, noise_notes(sources, means.figures))
     if told is not None:
         print(told, file=sys.stdout if form is Form.TEXT and not as_json else sys.stderr)
 

@@ -59,7 +59,9 @@ def read_arrays(file: Path, name: str, given: Mapping[str, str]) -> RawTable:
     if not number:
         raise CorpusError(f"{name}: array {key}: expected one message per row, got no rows")
     lengths = next((arrays[each] for each in arrays if plain_name(each) in LENGTHS), None)
-    columns: dict[str, Cells] = {key: _messages(arrays[key], lengths, f"{name}: array {key}")}
+    is_text = arrays[key].ndim == 1 and arrays[key].dtype.kind == "U"
+    said = list(arrays[key]) if is_text else _messages(arrays[key], lengths, f"{name}: array {key}")
+    columns: dict[str, Cells] = {key: said}
     if told.get("labels") == "meaning":
         arrays.pop("sender_input", None)  # a one-hot copy of the labels
     for each, array in arrays.items():

@@ -18,7 +18,7 @@ from ecsuite.formats.signs import SIGNS, have_spaces, sign_between
 from ecsuite.formats.signs import parts_of as symbols_of
 from ecsuite.formats.strict_json import ID_LIMIT, ErrorList, LineError, show
 from ecsuite.formats.table import RawTable, Rows, more, parse_condition
-from ecsuite.runtime.errors import CorpusError, ReadingQuestion
+from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion
 from ecsuite.runtime.given_values import column_of, integer_vectors, named_attributes, word_vectors
 from ecsuite.runtime.plain_values import BITS, MAX_INTEGER
 from ecsuite.runtime.printable import printable
@@ -75,7 +75,8 @@ def corpus_of(table: RawTable, reading: Reading) -> Corpus:
         CorpusError: If messages or meanings can't be read; one line with the position.
         ReadingQuestion: If the table is ambiguous.
     """
-    if len(table.columns) == 1 and not table.is_header and not reading.columns and reading.missing != "leave":
+    is_plain = reading.split in ("auto", "spaces") and reading.missing != "leave"
+    if len(table.columns) == 1 and not table.is_header and not reading.columns and is_plain:
         ids = table.columns.get("message")
         if isinstance(ids, Ragged):  # a single column of messages needs no roles
             return Corpus(ids, metadata={"source_format": table.about})
@@ -323,6 +324,9 @@ def messages_of(table: RawTable, columns: Sequence[str], split: str) -> tuple[Ra
     if others:
         table = replace(table, columns={**table.columns, column: _joined(table, columns)}, are_texts=False)
     cells = table.columns[column]
+    has_texts = not isinstance(cells, Ragged) and any(isinstance(cell, str) for cell in cells)
+    if split not in ("auto", "spaces") and not has_texts:
+        raise ConfigError(f"--split {split}: {table.source} has messages of symbols, not texts to split")
     if isinstance(cells, Ragged):
         return cells, None
     lacking = table.missing(column) if table.is_header else []
@@ -417,7 +421,10 @@ def _separator(table: RawTable, cells: Sequence[Any]) -> str:
         raise table.unclear
     texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str) and cell))
     sign = sign_between(texts)
-    is_sure = have_spaces(texts) or len(texts) < 2 or all(len(text) == 1 or is_id(text) for text in texts)
+    are_ids = all(len(text) == 1 or is_id(text) for text in texts) and {*map(len, texts)} <= {1}
+    # Numbers of which all have two digits, for example, may be messages of two symbols.
+    are_ids |= all(map(is_id, texts)) and len({*map(len, texts)}) > 1
+    is_sure = have_spaces(texts) or len(texts) < 2 or are_ids
     if sign is not None or is_sure:
         return sign or "spaces"
     most = max(SIGNS, key=lambda each: sum(each in text.strip(each) for text in texts))

@@ -4,6 +4,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,6 +55,10 @@ _CLASS, _FOLLOWERS = (
     for bits in (_BITS, _BITS_AFTER)
 )
 """Tables for `bytes.translate`."""
+
+
+SPLIT_NAMES = ("train", "training", "test", "valid", "validation", "dev", "held_out")
+"""Keys of lists of rows that are splits; other keys are groups."""
 
 
 class JsonForm(NamedTuple):
@@ -269,8 +274,9 @@ def _of_mapping(value: Any, name: str) -> RawTable | None:
             return _of_columns(dict(columns), name)
     lists = {key: each for key, each in value.items() if isinstance(each, list) and each and _are(each, dict)}
     rows = {key: each for key, each in lists.items() if all(_has_message([row]) for row in each)}
-    if len(rows) > 1:  # `train` and `test`
-        return _of_items([{"split": key, **row} for key, each in rows.items() for row in each], name)
+    if len(rows) > 1:  # `train` and `test`, or seeds
+        part = "split" if any(key.lower() in SPLIT_NAMES for key in rows) else "group"
+        return _of_items([{part: key, **row} for key, each in rows.items() for row in each], name)
     if rows or len(lists) == 1:
         return _of_items(next(iter((rows or lists).values())), name)
     mappings = list(value.values())
@@ -300,7 +306,7 @@ def _of_items(items: Sequence[Any], name: str) -> RawTable:
         raise CorpusError(f"{name}: an empty list, expected messages, such as [[3, 1, 4]]")
     if all(isinstance(each, list) and each and _are(each, dict) and all(each) for each in items):
         items = [
-            {"generation": number, **(row if _has_message([row]) else {"lexicon": row})}
+            {"generation": number, **({"lexicon": row} if _is_lexicon(row) else row)}
             for number, each in enumerate(items)
             for row in each
         ]
@@ -308,7 +314,16 @@ def _of_items(items: Sequence[Any], name: str) -> RawTable:
     errors = ErrorList(name, form.expected, "item")
     rows = errors.parse(items, 1, lambda item: form.parse([item]))
     errors.check()
-    return _table(name, form.about.replace("jsonl", "JSON"), "item", rows)
+    found = _table(name, form.about.replace("jsonl", "JSON"), "item", rows)
+    spaced = [text for row in rows for text in row["message"] if " " in text] if form.parse is _tokens else []
+    if not spaced:
+        return found
+    asked = (
+        f"lists with texts such as {shorten(spaced[0])}: expected symbols, or objects such as {RECORD[18:]}"
+    )
+    return replace(
+        found, unclear=ReadingQuestion(name, asked, [({"split": "spaces"}, "each text is a symbol")])
+    )
 
 
 def parse_plain(lines: bytes) -> Arrays | None:
@@ -371,8 +386,11 @@ def _parallel(source: str, columns: Mapping[str, Any]) -> ReadingQuestion | None
     """Make the question whether items of lists, whose lengths agree in all rows, are messages or symbols."""
     lists = {name: cells for name, cells in columns.items() if _are(cells, list)}
     message = next((name for name in lists if plain_name(name) in MESSAGE_NAMES), None)
-    are_parallel = all(len({*map(len, row)}) == 1 for row in zip(*lists.values(), strict=True))
-    if message is None or len(lists) < 2 or not are_parallel:
+    if message is None:
+        return None
+    lengths = [len(cell) for cell in lists[message]]
+    lists = {name: cells for name, cells in lists.items() if [len(cell) for cell in cells] == lengths}
+    if len(lists) < 2:
         return None
     items = [item for cell in lists[message] for item in cell]
     if not any(isinstance(item, list) or (isinstance(item, str) and " " in item) for item in items):
@@ -404,6 +422,11 @@ def _form_of_values(sample: Sequence[list[Any]]) -> str:
 
 def _has_message(values: list[Any]) -> bool:
     return _is(_record, values) and any(plain_name(key) in MESSAGE_NAMES for key in values[0])
+
+
+def _is_lexicon(row: Any) -> bool:
+    """Whether a mapping is a language: values are messages, and no key is the name of a column of messages."""
+    return not _has_message([row]) and all(isinstance(each, str | list) for each in row.values())
 
 
 def _is(parse: Callable[[list[Any]], Row], values: list[Any]) -> bool:

@@ -55,7 +55,10 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     header_rows: Annotated[int, msgspec.Meta(ge=1, le=9)] = 1
     """Number of rows above the trials; the first row has the names of the columns."""
     wide: str = ""
-    """A regular expression for columns that become rows; its group `column` is the name, other groups are columns."""
+    """A regular expression for columns that become rows; its group `column` is the name, other groups are columns.
+
+    Without this group, the cells are messages.
+    """
     rows: tuple[str, ...] = ()
     """Columns whose cells are lists or mappings with one row per item; several columns are parallel."""
     items: tuple[str, ...] = ()
@@ -102,7 +105,7 @@ def _made(tree: Any, place: str) -> Layout:
         raise ConfigError(f"{place}: {error}") from None
     for role in own.columns.values():
         look_up("role", role, ROLES)
-    if own.wide and "(?P<column>" not in own.wide:
+    if own.wide and "(?P<" not in own.wide:
         raise ConfigError(f"{place}: wide: expected a group (?P<column>...), got {own.wide}")
     if own.layout is None:
         return own
@@ -271,7 +274,7 @@ def _lengthened(table: RawTable, pattern: re.Pattern[str]) -> RawTable:
     for name in table.columns:
         if found := pattern.fullmatch(name):
             groups = found.groupdict()
-            column = groups.pop("column")
+            column = groups.pop("column", None) or "message"
             parts.setdefault(tuple(groups.items()), {})[column] = name
     rows = [
         {name: table.columns[name][place] for name in others}

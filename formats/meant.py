@@ -3,20 +3,26 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ecsuite.formats.cells import are_all, are_numbers, is_decimal, is_missing, is_number
 from ecsuite.formats.layouts import Numeric
-from ecsuite.formats.roles import role_of_name
-from ecsuite.formats.signs import joined_columns, meanings_of_texts
+from ecsuite.formats.roles import is_asked, role_of_name
+from ecsuite.formats.signs import joined_columns, meanings_of_texts, one_hot_blocks
 from ecsuite.formats.table import RawTable, more
 from ecsuite.runtime.errors import CorpusError, ReadingQuestion
 from ecsuite.runtime.printable import printable
 from ecsuite.runtime.ragged import Ragged
+
+OUTCOMES = frozenset(
+    "0 1 0.0 1.0 true false t f yes no y n ja nein correct incorrect wrong hit miss success failure fail pass".split()
+)
+"""Values of outcomes, in lower case."""
+_WHOLE = re.compile(r"-?[0-9]+")
+_BY_NAME = "its name is"
+_CLOCK = re.compile(r"(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2})(?:[T_ :.].*)?|\d+(?:\.\d+){3}")
 
 
 def parts_of(
@@ -65,7 +71,8 @@ def parts_of(
             (features if is_feature else attributes)[key] = inner
     joined = joined_columns(attributes, but={*said, *table.roles})
     if new := [name for name in joined if name not in attributes]:
-        table.note(f"{', '.join(new)}: a column for each value, taken as one attribute")
+        shown = (f"{name} ({', '.join(dict.fromkeys(map(str, joined[name])))})" for name in new)
+        table.note(f"a column for each value, taken as one attribute: {', '.join(shown)}")
     return {name: list(cells) for name, cells in joined.items()}, features, bare
 
 
@@ -96,12 +103,18 @@ def plain_attributes(
     written = found if are_objects else {name: _as_written(table, name, found[name]) for name in found}
     if set(said) >= found.keys() or len(set(rows)) < 3:  # with fewer meanings, no score depends on them
         return written
-    reasons = {name: _why_odd(table, name, found, distinct, sizes) for name in found if name not in said}
+    reasons = {
+        name: _why_odd(table, name, found, distinct, sizes, are_objects=are_objects)
+        for name in found
+        if name not in said
+    }
     odd = {name: why for name, why in reasons.items() if why}
     if are_objects:  # their numbers are binned
         texts = [name for name in odd if are_all(found[name], str)]
         odd = {name: odd[name] for name in texts if not all(map(is_decimal, filter(None, found[name])))}
     plain = [name for name in found if name not in odd]
+    plain = plain or [name for name, why in odd.items() if not why.startswith(_BY_NAME)]
+    odd = {name: why for name, why in odd.items() if name not in plain}
     if odd and plain:
         path = partial(_path, table)
         words: list[dict[str, Any]] = [{"attributes": tuple(map(path, names))} for names in (plain, found)]
@@ -136,25 +149,33 @@ def _why_odd(
     columns: Mapping[str, Sequence[Any]],
     distinct: Mapping[str, int],
     sizes: Sequence[Sequence[int]],
+    *,
+    are_objects: bool,
 ) -> str | None:
     cells = columns[name]
     if re.fullmatch(r"(?:.*\.)?attribute[ _]?[0-9]*", name):
         return None
     if (role := role_of_name(name)) != "attribute":
-        return f"its name is usual for the role {role}"
+        return f"{_BY_NAME} usual for the role {role}"
+    column = next((each for each in (name, name.partition(".")[0]) if each in table.columns), None)
+    if column is not None and not are_objects and is_asked(column, cells):
+        return f"{_BY_NAME} also usual for columns that are not meant"
     if name in table.columns and any(
         key.partition(".")[0] in table.columns.keys() - {key} for key in columns
     ):
         return "next to an object"
+    filled = {str(cell) for cell in cells if cell is not None}
+    before = list(columns)[: list(columns).index(name)]
+    alike = [key for key in before if distinct[key] == distinct[name] < len(cells)]
+    same = [key for key in alike if _determines(columns[key], cells)]
+    if same and not are_objects:
+        return f"one value for each value of {printable(same[0])}"
+    if not are_objects and all(map(_CLOCK.fullmatch, filled)):
+        return f"dates or times such as {min(filled)}"
     if any(list(cells) == list(each) for each in sizes):
         return "the length of each message"
-    outcomes = [
-        key for key, each in columns.items() if {*map(repr, each)} <= {"0", "1", "True", "False", "None"}
-    ]
-    if name in outcomes and len(outcomes) < len(columns):
-        return (
-            f"only {' and '.join(sorted({str(cell) for cell in cells if cell is not None}))}, like an outcome"
-        )
+    if _are_outcomes(cells) and not all(map(_are_outcomes, columns.values())):
+        return f"only {' and '.join(sorted(filled))}, like an outcome"
     repeating = [key for key in columns if distinct[key] < distinct[name]]
     if distinct[name] == len(cells) and repeating:
         return "a different value in each row"
@@ -165,6 +186,19 @@ def _why_odd(
     if len(set(zip(*(map(repr, columns[key]) for key in repeating), strict=True))) == distinct[name]:
         return f"a name of {', '.join(map(printable, repeating[:3]))} together"
     return None
+
+
+def _are_outcomes(cells: Sequence[Any]) -> bool:
+    return all(cell is None or str(cell).lower() in OUTCOMES for cell in cells)
+
+
+def _determines(cells: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Whether each value of a column occurs with one value of another column."""
+    found: dict[str, str] = {}
+    return all(
+        found.setdefault(repr(cell), repr(other)) == repr(other)
+        for cell, other in zip(cells, others, strict=True)
+    )
 
 
 def _as_written(table: RawTable, name: str, cells: list[Any]) -> list[Any]:
@@ -215,7 +249,22 @@ def flat(cell: Any) -> Any:
     return None if any(item != "" and is_missing(item) for item in items) else items  # "" in a list is a text
 
 
-WORDS_FOR_NONE = {"NA", "N/A", "#N/A", "<NA>", "nan", "NaN", "None", "null", "NULL"}
+WORDS_FOR_NONE = {
+    "NA",
+    "N/A",
+    "n/a",
+    "#N/A",
+    "<NA>",
+    "nan",
+    "NaN",
+    "None",
+    "null",
+    "NULL",
+    "-",
+    "--",
+    ".",
+    "?",
+}
 """Markers of missing values that programs write. They are read as values, which a note reports."""
 
 
@@ -228,6 +277,20 @@ def note_words_for_none(table: RawTable, roles: Mapping[str, str]) -> None:
         found = [
             place for place, cell in enumerate(cells) if isinstance(cell, str) and cell in WORDS_FOR_NONE
         ]
+        numbers = [
+            int(cell)
+            for cell in cells
+            if is_number(cell) or (isinstance(cell, str) and _WHOLE.fullmatch(cell))
+        ]
+        least = min(numbers, default=0)
+        if (
+            role == "attribute"
+            and len(numbers) == len(cells)
+            and {each < 0 for each in numbers} == {True, False}
+        ):
+            found += [place for place, cell in enumerate(cells) if int(cell) == least < 0] * (
+                min((each for each in numbers if each > least), default=-1) >= 0
+            )
         if found:
             word, what = cells[found[0]], "a message" if role == "message" else "a value"
             where = f"{table.place(found[0], name)}{more(found, ' and')}"
@@ -242,23 +305,10 @@ def is_one_hot(array: NDArray[Any]) -> bool:
 def one_hot_values(rows: Sequence[Sequence[Any] | None]) -> list[list[int] | None] | None:
     """Decode rows such as `[1, 0, 0, 0, 1]` to values of attributes; None if they are not one-hot.
 
-    An attribute is the shortest block of positions with exactly one 1 in each row. Positions that are 0 in all rows,
-    and attributes with a single value, are left out. Rows without a value stay None.
+    Rows without a value stay None.
     """
     filled = [row for row in rows if row is not None]
-    width = len(filled[0]) if filled else 0
-    # Two positions are ambiguous: they may be two Boolean attributes.
-    if width < 3 or any(len(row) != width or not {*row} <= {0, 1} for row in filled):
+    blocks = one_hot_blocks(filled)
+    if blocks is None:
         return None
-    table = np.array(filled, dtype=np.int64)
-    table = table[:, table.any(0)]
-    count = table.cumsum(1)
-    ends = [-1, *np.flatnonzero((count == count[0]).all(0) & table.any(0))]
-    blocks = [table[:, start + 1 : end + 1] for start, end in pairwise(ends)]
-    if not blocks or ends[-1] != table.shape[1] - 1 or not all(map(is_one_hot, blocks)):
-        return None
-    blocks = [block for block in blocks if block.shape[1] > 1]
-    if not blocks:
-        return None
-    values = iter(np.stack([block.argmax(1) for block in blocks], 1).tolist())
-    return [None if row is None else next(values) for row in rows]
+    return [None if row is None else [[row[at] for at in block].index(1) for block in blocks] for row in rows]

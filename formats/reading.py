@@ -46,6 +46,7 @@ BINARY = (".parquet", ".arrow", ".feather", ".npy", ".npz", ".safetensors")
 """File name endings of binary formats."""
 _WORKBOOK = "an Excel workbook: save the sheet as CSV"
 _PICKLE = "a pickle, which can run code when it is read: save lists as JSON, or arrays as .npy"
+_CONVERTED = "save it there as CSV"
 OTHER: Mapping[str, Sequence[bytes]] = {
     "a PNG image": (b"\x89PNG",),
     "a JPEG image": (b"\xff\xd8\xff",),
@@ -54,6 +55,13 @@ OTHER: Mapping[str, Sequence[bytes]] = {
     "XML": (b"<?xml",),
     "an HTML page": (b"<!DOCTYPE", b"<html"),
     "a PDF": (b"%PDF",),
+    f"a file of SPSS: {_CONVERTED}": (b"$FL2", b"$FL3"),
+    f"a file of R: {_CONVERTED}": (b"RDX2\n", b"RDX3\n", b"X\n\0\0\0", b"A\n2\n", b"A\n3\n"),
+    f"a file of Stata: {_CONVERTED}": (b"<stata_dta", b"r\x02\x01", b"s\x02\x01", b"r\x01\x01", b"s\x01\x01"),
+    f"a file of SAS: {_CONVERTED}": (bytes(12) + b"\xc2\xea\x81\x60",),
+    "a file of MATLAB: save the table as CSV": (b"MATLAB 5.0",),
+    "HDF5: save the arrays as .npz": (b"\x89HDF",),
+    "7-Zip data: unpack it first": (b"7z\xbc\xaf",),
     "an SQLite database": (b"SQLite",),
     _WORKBOOK: (b"\xd0\xcf\x11\xe0",),
     "bzip2 data: unpack it with bunzip2 first": (b"BZh",),
@@ -195,6 +203,8 @@ def _corpus_of(
     name = layout or reading.layout or table.layout or (recognised(table) if has_names else None)
     if name is not None:
         found = named_layout(name)
+        if found.line and table.layout != name:
+            raise CorpusError(f"{table.source}: layout {name} does not fit: expected a text of lines")
         unsaid = [each for each in OF_CELLS if getattr(reading, each) == "auto"]
         used = replace(reading, **{each: getattr(found, each) for each in unsaid})
         is_own = name.endswith((".yaml", ".yml"))
@@ -273,7 +283,10 @@ def _kind(start: bytes, name: str) -> str:
     if is_archive and (b"data.pkl" in start or b"/version" in start):
         other = "a file of torch, which is a pickle"
     elif is_archive and b".npy" not in start[:512]:
-        other = _WORKBOOK if b"xl/" in start or b"[Content" in start else "a zip archive"
+        other = _WORKBOOK if b"xl/" in start or b"[Content" in start else "a zip archive: unpack it first"
+        other = "a Word document: save the table as CSV" if b"word/" in start else other
+        other = "an OpenDocument file: save the sheet as CSV" if b"opendocument" in start else other
+    other = "a tar archive: unpack it first" if start[257:262] == b"ustar" else other
     other = other or OTHER_ENDINGS.get(ending)
     is_safetensors = len(start) > 9 and start[8:9] == b"{" and int.from_bytes(start[:8], "little") < 1 << 30
     if other is None and (start[:6] == b"\x93NUMPY" or is_archive or is_safetensors):

@@ -11,7 +11,7 @@ from typing import Any
 from ecsuite.formats.cells import is_id, is_missing, looks_literal
 from ecsuite.formats.signs import combined, have_spaces, named_values
 from ecsuite.formats.strict_json import shorten
-from ecsuite.formats.table import NO_EOS, RawTable
+from ecsuite.formats.table import NO_EOS, RawTable, indices_of
 from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion, joined, look_up, unknown_name
 from ecsuite.runtime.ragged import Ragged
 
@@ -45,28 +45,65 @@ NAMES: Mapping[str, Sequence[str]] = {
     "meaning": ("meaning", "meanings", "sender_input"),
     "concept": ("concept", "concepts"),
     "image": ("image", "images", "image_file", "image_path", "file", "filename", "file_name"),
-    "speaker": ("speaker", "speaker_id", "sender", "sender_id", "user", "username", "author", "player"),
-    "listener": ("listener", "listener_id", "receiver", "receiver_id", "hearer"),
+    "speaker": ("speaker", "sender", "user", "username", "author", "player", "director", "describer"),
+    "listener": ("listener", "receiver", "hearer", "matcher", "guesser"),
     "group": (
-        "participant", "participant_id", "subject", "subject_id", "worker", "worker_id", "prolific_pid", "chain",
-        "chain_id", "dyad", "pair", "group", "dialogue_id", "dialog_id", "conversation_id", "game_id", "gameid",
-        "participant_private_id", "participant_public_id", "participant_code",
+        "participant", "subject", "subj", "worker", "prolific_pid", "pid", "ppt", "vp", "vpn", "chain", "lineage",
+        "dyad", "pair", "group", "dialogue", "dialog", "conversation", "game", "gameid", "participant_private_id",
+        "participant_public_id", "seed", "random_seed", "run", "replication", "replicate", "rep",
     ),
-    "time": ("round", "turn", "step", "generation", "epoch", "iteration", "episode", "time", "timestamp", "date"),
+    "time": (
+        "round", "turn", "step", "generation", "gen", "epoch", "iteration", "episode", "time", "timestamp", "datetime",
+        "date_time", "date", "created_at", "start_time", "end_time", "started_at", "ended_at",
+    ),
     "split": ("split",),
     "success": ("success", "correct", "is_correct"),
     "kept": (
-        "id", "index", "row", "trial", "trial_id", "trial_number", "trial_num", "trial_index", "trial_type", "block",
-        "rt", "reaction_time", "response_time", "time_elapsed", "condition", "experiment", "session", "session_id",
-        "phase", "age", "gender", "sex", "education", "country", "native_language", "browser", "accuracy", "acc",
-        "score", "reward", "loss", "confidence", "feedback", "comment", "comments", "note", "notes",
-        "message_length", "receiver_input", "receiver_output", "aux", "aux_input", "labels",
+        "id", "uuid", "index", "row", "trial", "trial_type", "block", "rt", "log_rt", "reaction_time",
+        "reactiontime", "response_time", "responsetime", "latency", "time_elapsed", "elapsed",
+        "elapsed_time", "time_taken", "condition", "cond", "treatment", "experiment", "exp", "experimenter",
+        "session", "phase", "age", "gender", "sex", "education", "country", "native_language", "browser",
+        "ip", "ip_address", "accuracy", "acc", "score", "reward", "bonus", "payoff", "loss",
+        "confidence", "feedback", "comment", "comments", "note", "notes", "message_length", "receiver_input",
+        "receiver_output", "aux", "aux_input", "labels", "guess", "choice", "prediction", "output",
+        "correct_answer", "correct_response", "corr_ans", "log_prob", "log_probs", "logprob", "logprobs",
+        "logits", "surprisal", "perplexity", "attention_mask", "this_n", "this_trial_n",
+        "this_rep_n", "this_index",
     ),
 }  # fmt: skip
 """Default roles by name of column, in lower case."""
-NOT_MEANT = ("distractor", "foil", "lure", "candidate")
-"""Prefixes of names of columns about distractors, which are not part of the meaning."""
-WITH_DIGITS = ("time", "subject")
+NUMBERED_ROLES = ("speaker", "listener", "group", "time", "kept")
+"""Roles of names that may end in `_id`, `_no` and the like: `trial_no`, `speaker_name`."""
+NOT_MEANT = (
+    "distractor",
+    "foil",
+    "lure",
+    "candidate",
+    "guess_",
+    "guessed_",
+    "chosen_",
+    "selected_",
+    "predicted_",
+)
+"""Prefixes of names of columns about distractors and choices, which are not part of the meaning."""
+ASKED = frozenset(
+    "agent model version variant lang language population community team room family source dataset batch role partner "
+    "day task list rater annotator coder result outcome ok hit solved success succeeded understood passed failed won "
+    "correct corr valid excluded dropout practice check key keys button click clicked clicks answer response chosen "
+    "selected selection duration points device entropy pred predicted gloss translation context options time age "
+    "gender rt l1".split()
+)
+"""Last words of names of columns of which the user is asked whether they are part of the meaning."""
+ASKED_NUMBERS = frozenset(
+    "id no nr num idx index order position item level stage target stimulus length len words temperature rating score "
+    "similarity prob probability likelihood fold cycle wave visit attempts tries seconds ms steps".split()
+)
+"""Further last words of names of columns of which the user is asked if their cells have digits."""
+PEOPLE = frozenset(
+    "speaker sender listener receiver hearer matcher participant player worker user native".split()
+)
+"""First words of names of columns about people, of which the user is asked."""
+WITH_DIGITS = ("time", "subject", "seed", "run", "vp", "game")
 """Roles and names of columns whose cells have digits; columns without digits may be attributes of the meaning."""
 SYMBOL_NAMES = (*MESSAGE_NAMES, "symbol", "sym", "char", "character", "letter", "m")
 """Stems of numbered columns with one symbol each: `symbol_0`, `symbol_1`."""
@@ -87,6 +124,7 @@ _SEEN = re.compile(r"(?:observation|observations|obs|state|target|goal)(?:_(?!po
 _UNNAMED = re.compile(r"unnamed_*\d*")
 _NUMBERED = re.compile(rf"({'|'.join(SYMBOL_NAMES)})_?(\d+)")
 _UNIT = re.compile(r"_(?:ms|msec|s|sec|secs|seconds)$")
+_NUMBER = re.compile(r"_(?:id|no|nr|num|number|index|code|name)$")
 _WITH_ROLE = re.compile(rf"(.*?)\s*:\s*({'|'.join(ROLES)}|eos=(?:\"(?:[^\"\\]|\\.)*\"|\S+))\s*", re.DOTALL)
 
 
@@ -196,7 +234,27 @@ def roles_of(
         raise _no_message(table)
     if "meaning" in roles.values():
         roles |= {name: "kept" for name, role in roles.items() if role == "attribute" and name not in known}
+    elif needs_message and not attributes:
+        _ask_target(table, roles, known)
     return roles
+
+
+def _ask_target(table: RawTable, roles: Mapping[str, str], known: Mapping[str, str]) -> None:
+    """Raise ReadingQuestion if a column such as `target` has indices of a list of candidates in another column."""
+    free = [name for name, role in roles.items() if name not in known and role in ("attribute", "kept")]
+    lists = [name for name in free if isinstance(table.columns[name][0], list | str)]
+    for name in free:
+        for column in (
+            lists if {*plain_name(name).split("_")} & {"target", "referent", "label", "gold"} else ()
+        ):
+            if indices_of(table, name, column) is not None:
+                asked = f"{name} has indices of items of {column}: what is meant?"
+                readings: list[tuple[Mapping[str, Any], str]] = [
+                    ({"columns": {f"{column}.{name}": "meaning"}}, "the item with this index"),
+                    ({"columns": {name: "attribute"}}, "the index itself"),
+                    ({"columns": {column: "attribute", name: "kept"}}, "all items"),
+                ]
+                raise ReadingQuestion(table.source, asked, readings)
 
 
 def _which_of_two(table: RawTable) -> ReadingQuestion:
@@ -224,6 +282,8 @@ def _no_message(table: RawTable) -> CorpusError:
             are_first = len(filled[0]) > len(table.rows)
         if filled and all(isinstance(cell, list) and isinstance(cell[0], dict) for cell in filled):
             whole.append(({"layout": f"rows:{name}"}, "a message an object of its lists"))
+    if wide := _wide(table):
+        whole, are_first = [*wide, *whole], True
     if len(table.rows) == 1 < len(row) and _is_language(row):
         whole = [({"layout": "rows:*"}, "a language: column names are meanings, cells are messages")]
     for name, key in keys.items():
@@ -245,6 +305,31 @@ def _no_message(table: RawTable) -> CorpusError:
         readings.append((words, f"the file has no header; column {number} has the messages"))
     seen = [f"{name}: {', '.join(samples[name])}" for name in names[:2]]
     return ReadingQuestion(table.source, asked, readings, seen)
+
+
+def _wide(table: RawTable) -> list[tuple[Mapping[str, Any], str]]:
+    """Readings of columns such as `message_1`, `color_1`, or `trial1_message`, and of a column for each meaning."""
+    names = [name for name in table.columns if role_of_name(name) == "attribute"]
+    forms = dict[str, list[str]]()
+    for name in table.columns:
+        if found := re.fullmatch(r"(\D*?)([\W_]?)(\d+)([\W_]?)(\D*)", name):
+            start, before, _, after, end = found.groups()
+            form = rf"(?P<column>.+?){re.escape(before)}(?P<trial>\d+)"
+            if end:
+                form = rf"{re.escape(start + before)}(?P<trial>\d+){re.escape(after)}(?P<column>.+)"
+            forms.setdefault(form, []).append(end or start)
+    for form, stems in forms.items():
+        if any(plain_name(stem) in MESSAGE_NAMES and stems.count(stem) > 1 for stem in stems):
+            form = form if len({*stems}) > 1 else form.replace("<trial>", "<number>")
+            return [({"layout": f"wide:{form}"}, "a row for each number, with these columns")]
+    parts = combined(names) if len(names) > 3 else None
+    if parts is None or parts[1] == "unclear":
+        return []
+    sign = next((each for each in "_-. /" if all(each in name for name in names)), "")
+    short = re.escape(sign).join([f"[^{sign}]+"] * len(parts[0][0]))
+    fitting = [name for name in table.columns if re.fullmatch(short, name)]
+    pattern = short if fitting == names and sign else "|".join(map(re.escape, names))
+    return [({"layout": f"wide:(?P<meaning>{pattern})"}, "a message for each of these meanings")]
 
 
 def _is_language(cell: Any) -> bool:
@@ -274,12 +359,36 @@ def role_of_name(name: str) -> str:
     if not plain or _UNNAMED.fullmatch(plain) or plain.startswith(NOT_MEANT):
         return "kept"
     names = {plain, _UNIT.sub("", plain), plain_name(name.rpartition(".")[2])}
-    return next((role for role, those in NAMES.items() if names & {*those}), "attribute")
+    stems = {_NUMBER.sub("", each) for each in names}
+    found = (
+        role
+        for role, those in NAMES.items()
+        if (names | stems if role in NUMBERED_ROLES else names) & {*those}
+    )
+    return next(found, "attribute")
+
+
+def is_asked(name: str, cells: Any) -> bool:
+    """Whether a name is usual for columns that may or may not be part of the meaning."""
+    plain = plain_name(name)
+    stem = plain.rstrip("_0123456789")
+    words = stem.split("_")
+    is_numbered = stem != plain and role_of_name(stem) != "attribute"  # `group2`
+    is_usual = words[-1] in ASKED or words[0] in PEOPLE or is_numbered
+    return is_usual or (words[-1] in ASKED_NUMBERS and has_digits(cells))
+
+
+def _varies(cells: Any) -> bool:
+    return len({str(cells[place]) for place in range(len(cells))}) > 1
 
 
 def _whole_meaning(table: RawTable, roles: Mapping[str, str], known: Mapping[str, str]) -> str | None:
     """The only attribute column if its texts have several values, such as `red cup` or `color=red;shape=cup`."""
-    meant = [name for name, role in roles.items() if role in (*OF_MEANING, "image")]
+    meant = [
+        name
+        for name, role in roles.items()
+        if role in (*OF_MEANING, "image") and (name in known or _varies(table.columns[name]))
+    ]
     if len(meant) != 1 or meant[0] in known or roles[meant[0]] != "attribute":
         return None
     cells = table.columns[meant[0]]

@@ -5,6 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import Any, Literal
 
+import numpy as np
+
 from ecsuite.formats.cells import is_id, typed
 
 SIGNS = ",;|/+_-:.\uff0c\u3001\uff1b"
@@ -168,4 +170,39 @@ def joined_columns(
             values = [each.removeprefix(own) for each in names]
             rows = zip(*(columns[each] for each in names), strict=True)
             found[own[:-1]] = [values[row.index(1)] for row in rows]
-    return found
+    return _joined_blocks(found, but=but)
+
+
+def _joined_blocks(columns: dict[str, Sequence[Any]], *, but: Collection[str]) -> dict[str, Sequence[Any]]:
+    """Join indicator columns without a common name to `attribute0`, `attribute1`, as one-hot lists are read."""
+    bits = [name for name, own in columns.items() if name not in but and all(cell in (0, 1) for cell in own)]
+    rows = [list(row) for row in zip(*map(columns.__getitem__, bits), strict=True)]
+    places = one_hot_blocks(rows) or one_hot_blocks([row[:-1] for row in rows])  # the last may be an outcome
+    names = [f"attribute{number}" for number in range(len(places or ()))]
+    if not places or {*names} & columns.keys():
+        return columns
+    joined = {}
+    for name, block in zip(names, places, strict=True):
+        joined[name] = [next(bits[place] for place in block if row[place] == 1) for row in rows]
+    taken = {bits[place] for block in places for place in block}
+    return joined | {name: cells for name, cells in columns.items() if name not in taken}
+
+
+def one_hot_blocks(rows: Sequence[Sequence[Any]]) -> list[list[int]] | None:
+    """Split the positions of one-hot rows, such as `[1, 0, 0, 0, 1]`, into attributes; None if they are not one-hot.
+
+    An attribute is the shortest block of positions with exactly one 1 in each row. Positions that are 0 in all rows,
+    and attributes with a single value, are left out.
+    """
+    width = len(rows[0]) if rows else 0
+    # Two positions are ambiguous: they may be two Boolean attributes.
+    if width < 3 or any(len(row) != width or not {*row} <= {0, 1} for row in rows):
+        return None
+    table = np.array(rows, dtype=np.int64)
+    used = np.flatnonzero(table.any(0))
+    count = table[:, used].cumsum(1)
+    ends = np.flatnonzero((count == count[0]).all(0))
+    if not len(ends) or ends[-1] != len(used) - 1 or (count[0, ends] != np.arange(1, len(ends) + 1)).any():
+        return None
+    blocks = [block.tolist() for block in np.split(used, ends[:-1] + 1)]
+    return [block for block in blocks if len(block) > 1] or None

@@ -111,7 +111,8 @@ class RawTable:
     def with_part(self, name: str) -> "RawTable | None":
         """Add a column that is a part of another column, if necessary; None if there is no such part.
 
-        Parts of objects, lists and texts are `response.word`, `response.0`; `color` joins `color_red` and `color_blue`.
+        Parts of objects, lists and texts are `response.word`, `response.0`; `objects.target` is the item of the list
+        `objects` with the index `target`; `color` joins `color_red` and `color_blue`.
         """
         if name in self.columns:
             return self
@@ -126,6 +127,11 @@ class RawTable:
         cells = self.columns.get(column, ())
         if not column or isinstance(cells, Ragged):
             return None
+        if path in self.columns and (indices := indices_of(self, path, column)) is not None:
+            items = self.values(column, is_strict=False)
+            chosen = [items[row][index] for row, index in enumerate(indices)]
+            texts = list(map(_as_text, chosen)) if self.are_texts else chosen
+            return replace(self, columns={**self.columns, name: texts})
         objects = _objects(cells)
         keys = dict.fromkeys(key for each in objects for key in each)
         if not any(path == key or path.startswith(f"{key}.") for key in keys):
@@ -166,6 +172,18 @@ class RawTable:
             else:
                 columns[name] = [cells[place] for place in places]
         return replace(self, columns=columns, rows=[self.rows[place] for place in places])
+
+
+def indices_of(table: RawTable, name: str, lists: str) -> list[int] | None:
+    """The cells of a column if each is the index of an item of the list in another column; otherwise None."""
+    if isinstance(table.columns[lists], Ragged) or isinstance(table.columns[name], Ragged):
+        return None
+    rows, items = table.values(name, is_strict=False), table.values(lists, is_strict=False)
+    are_indices = all(
+        isinstance(row, int) and not isinstance(row, bool) and isinstance(item, list) and 0 <= row < len(item)
+        for row, item in zip(rows, items, strict=True)
+    )
+    return list(rows) if are_indices and any(len(item) > 1 for item in items) else None
 
 
 def more(places: Sequence[Any], start: str = ", and", what: str = "rows") -> str:

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ecsuite.formats.cells import is_decimal, is_id
-from ecsuite.formats.layouts import table_of_lines
+from ecsuite.formats.layouts import named_layout, table_of_lines
 from ecsuite.formats.roles import MESSAGE_NAMES, plain_name, roles_in, split_header
 from ecsuite.formats.stored_text import LINES, ending_of, read_text
 from ecsuite.formats.strict_json import place_of, shorten
-from ecsuite.formats.table import RawTable, more
+from ecsuite.formats.table import RawTable, columns_of, more
 from ecsuite.runtime.errors import ConfigError, CorpusError, ReadingQuestion
 from ecsuite.runtime.printable import counted
 
@@ -26,6 +27,9 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 CELL_SEPARATORS = (*SEPARATORS, " ")
 PAIRS = (" ||| ", "|||", " -> ", "->", " => ", " = ", "\t", ": ")
 """Separators of the two columns of a text, in addition to `SEPARATORS`."""
+_R_CODE = re.compile(r"\s*(?:[\w.]+ *<- *)?(?:structure|data\.frame|tibble|list|c)\((?:list\(|[\w.`]+ *=|\")")
+_TOKEN = re.compile(r"[0-9]+(?:[-.][0-9]+)?")
+_RULE = re.compile(r":?-+:?")
 _COMMENT = "\0#"
 """Prefix that marks comment lines."""
 SAMPLE = 200
@@ -64,7 +68,12 @@ def read_text_table(
     )  # declaration of the separator for spreadsheets
     if told:
         text = "\n" + text[told.end() :]  # rows keep their numbers
-    if not is_table and (found := table_of_lines(text.split("\n"), name, layout)) is not None:
+    has_lines = layout is not None and bool(named_layout(layout).line)
+    if (has_lines or not is_table) and (found := table_of_lines(text.split("\n"), name, layout)) is not None:
+        return found
+    if _R_CODE.match(text):
+        raise CorpusError(f"{name}: R code, as dput writes it: save the frame with write.csv")
+    if has_messages and (found := _of_sentences(text, name)) is not None:
         return found
     text, notes = _without_comments(text, name, is_table=is_table)
     lines = [line.strip(" ") for line in text.split("\n") if line.strip() and line != _COMMENT][:SAMPLE]
@@ -80,7 +89,32 @@ def read_text_table(
         objects, messages = "a header and a row for each object", "a header with a column `message`"
         raise CorpusError(f"{name}: empty file, expected {messages if has_messages else objects}")
     found = _of_rows(rows, name, separator, given, is_table=is_table, has_messages=has_messages)
-    return replace(found, has_na=quoted != text, notes=notes)
+    return replace(found, has_na=quoted != text, notes=[*notes, *found.notes])
+
+
+def _of_sentences(text: str, name: str) -> RawTable | None:
+    """Read CoNLL-U, with a sentence as a message; None for other texts."""
+    lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    cells = [line.split("\t") for _, line in lines if not line.startswith("#")]
+    if not cells or not all(len(row) == 10 and _TOKEN.fullmatch(row[0]) for row in cells):
+        return None
+    rows, numbers, about = list[dict[str, Any]](), list[int](), dict[str, str]()
+    for number, line in lines:
+        key, equals, value = line.partition("=")
+        place, word, *_ = line.split("\t") if not line.startswith("#") else ("#", "")
+        if place == "#":
+            about |= {key.strip(): value.strip()} if equals else {}
+        elif place == "1":
+            rows.append({"message": [word], **about})
+            numbers.append(number)
+            about = {}
+        elif place.isdecimal():  # not a contraction such as `1-2`, or an empty node `1.1`
+            if not rows:
+                raise CorpusError(f"{name}:{number}: expected the first word of a sentence, 1, got {place}")
+            rows[-1]["message"].append(word)
+    columns = columns_of(rows)
+    roles = {key: "message" if key == "message" else "kept" for key in columns}
+    return RawTable(source=name, about="CoNLL-U", columns=columns, rows=numbers, unit="line", roles=roles)
 
 
 def _without_comments(text: str, name: str, *, is_table: bool) -> tuple[str, list[str]]:
@@ -247,8 +281,19 @@ def _of_rows(
             elif _are_row_names(body):
                 named = [("", None), *named]
     header = [each or f"Unnamed: {at}" for at, (each, _) in enumerate(named)] if has_header else numbers
+    notes = []
+    if has_header:  # files that were joined; the line below the header of a Markdown table
+        again = [number for number, row in body[1:] if [cell.strip() for cell in row] == first]
+        marks = [cell.strip() for cell in body[0][1] if cell.strip()] if body else []
+        rules = [body[0][0]] if marks and separator == "|" and all(map(_RULE.fullmatch, marks)) else []
+        body = [(number, row) for number, row in body if number not in {*again, *rules}]
+        notes = (
+            [f"{place_of(name, unit, again[0])} repeats the header{more(again)}: left out"] if again else []
+        )
     if not body:
-        raise CorpusError(f"{name}: a header and no rows, expected one message per row")
+        raise CorpusError(
+            f"{name}: a header and no rows, expected one {'message' if has_messages else 'object'} per row"
+        )
     if wrong := [(number, len(row)) for number, row in body if len(row) != len(header)]:
         expected = f"{len(header)} cells{', as in the header' if has_header else ''}, got {wrong[0][1]}"
         others = f"{more(wrong)} have another number of cells" if len(wrong) > 1 else ""
@@ -260,7 +305,7 @@ def _of_rows(
     roles = {each: role for each, (_, role) in zip(header, named, strict=True) if has_header}
     return RawTable(
         source=name, about=about, columns=columns, rows=[number for number, _ in body], unit=unit,
-        is_header=has_header, are_texts=True, has_decimal_comma=separator != ",", **roles_in(roles),
+        is_header=has_header, are_texts=True, has_decimal_comma=separator != ",", notes=notes, **roles_in(roles),
     )  # fmt: skip
 
 

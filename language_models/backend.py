@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import Event
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ecsuite.files.data_folder import data_folder
 from ecsuite.parts.own_code import NoOptions
 from ecsuite.parts.registry import Registry
 from ecsuite.runtime.errors import ConfigError
+
+if TYPE_CHECKING:
+    import torch
 
 BACKENDS = Registry(
     word="backend",
@@ -249,6 +252,10 @@ class Backend(ABC):
     def settings(self) -> dict[str, Any]:
         """Settings that affect answers, part of the key of stored answers; by default all options."""
         return {"backend": type(self).__name__, **asdict(self.options)}
+
+    def to(self, device: "torch.device") -> None:
+        """Compute on a device; backends that answer elsewhere ignore it."""
+        return
 
     def seconds_of(self, requests: Sequence[Request]) -> float:
         """Mean time to answer a request in seconds: an assumption, unless the backend measures it."""

@@ -94,6 +94,12 @@ class CausalModel(Backend):
         self._candidates = lru_cache(maxsize=100)(self._tokens_of)
         self._paths = lru_cache(maxsize=100)(self._unfinished_paths)
 
+    def to(self, device: torch.device) -> None:
+        """Move the weights, which all participants of this process share."""
+        if self.model.device.type != device.type:
+            self.model.to(device)
+            self._trees.clear()
+
     @property
     def settings(self) -> dict[str, Any]:
         """Weights, sampling, and the limit of prompts."""
@@ -405,7 +411,7 @@ def load(name: str, digest: str, revision: str | None = None) -> Loaded:
         model = library.AutoModelForCausalLM.from_pretrained(name, use_safetensors=True, **where)
     except Exception as error:  # of transformers, of the hub's library or of files, by version
         raise ConfigError(f"model: {name} can't be read: {shown(str(error))}") from None
-    model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
+    model.eval()
     texts = [str(tokenizer.decode([token])) for token in range(len(tokenizer))]
     ends = {tokenizer.eos_token_id, *(n for n, text in enumerate(texts) if text == "\n")}
     return Loaded(tokenizer, model, texts, sorted(token for token in ends if token is not None), {})

@@ -170,7 +170,8 @@ def read_yaml(name_or_file: str, kind: str, shipped: Mapping[str, Traversable]) 
         text = look_up(kind, name, shipped).read_text(encoding="utf-8")
     tree = parse_yaml(text, name_or_file)
     if not isinstance(tree, dict):
-        raise ConfigError(f"{name_or_file}: expected keys and values, got {type(tree).__name__}")
+        got = "an empty file" if tree is None else type(tree).__name__
+        raise ConfigError(f"{name_or_file}: expected keys and values, got {got}")
     if isinstance(given := tree.get("name"), str):
         require_folder_name(given, f"{name_or_file}: name")
     return {"name": name, **without_format("config", tree, name_or_file)}

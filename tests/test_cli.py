@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -70,3 +71,10 @@ def test_the_version_and_short_help(ecsuite, succeeded):
     assert ecsuite("--version") == (0, f"ecsuite {__version__}\n", "")
     for arguments in (["-h"], ["score", "-h"]):
         assert "Usage: " in succeeded(*arguments)
+
+
+def test_details_of_metrics_have_no_names_of_code(ecsuite):
+    for name in ("topsim", "elcc", "cbm", "efficiency", "rsa", "cross_play", "tre7"):
+        out = " ".join(ecsuite("list", "metric", name)[1].split())
+        assert not re.search(r"`(resampling|contingency|estimates|eval|exchange|spaces)\.", out), name
+        assert "entropies Its" not in out

@@ -476,8 +476,8 @@ def notes(study: SweepStudy, rows: Sequence[TableRow], folder: Path) -> list[str
     """Notes on seeds, columns, stopped runs, misprints and signatures."""
     seeds = ", ".join(map(str, study.seeds))
     runs = [run for measured in rows for run in measured.runs]
-    levels = [run["chance"]["accuracy"] for run in runs if "accuracy" in run["chance"]]
-    chance = f"; chance level of acc: {levels[0]:.2f}" if levels else ""
+    levels = sorted(f"{run['chance']['accuracy']:.2f}" for run in runs if "accuracy" in run["chance"])
+    chance = f"; chance level of acc: {' to '.join(dict.fromkeys((levels[0], levels[-1])))}" if levels else ""
     spread = "means, ± standard deviation; " if len(study.seeds) > 1 else ""
     lines = [
         f"{spread}seed{'s' if len(study.seeds) > 1 else ''} {seeds}{chance}. "

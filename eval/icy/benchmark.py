@@ -79,6 +79,20 @@ class Icy(Benchmark[IcyStudy, IcyResult]):
         """The runs, and the messages of the trained senders if corpora are saved."""
         return [*plan(study).values(), *plan_corpora(study).values()]
 
+    def plan_groups(self, study: IcyStudy) -> dict[Job, tuple[str, int]]:
+        """The channel (if several), the model, the grammar and the seed of each job."""
+        groups: dict[Job, tuple[str, int]] = {}
+        is_of_pairs = study.config.protocol == "end-to-end"
+        for jobs, part in ((plan(study), ""), (plan_corpora(study), "messages")):
+            for name, job in jobs.items():
+                *names, seed, what = name if is_of_pairs else (*name, part)
+                names = names[len(study.channels) == 1 < len(names) :]
+                if is_of_pairs and what != "pair":
+                    names = [names[-3 if what == "sender" else -2], names[-1]]
+                words = (*names, *([what] if what and what != "pair" else []))
+                groups.setdefault(job, (" ".join(map(str, words)), int(str(seed))))
+        return groups
+
     def require_figure(self, study: IcyStudy) -> None:
         """Raise unless the study can be plotted: pairs only as one pair over one channel."""
         if not study.config.has_picture:
@@ -101,7 +115,7 @@ class Icy(Benchmark[IcyStudy, IcyResult]):
         if study.config.protocol not in ("exact", "paper"):
             return []
         return [
-            "a job: model, grammar, seed; CONCAT is always trained as the reference: its column has updates, "
+            "a setting: model and grammar; CONCAT is always trained as the reference: its column has updates, "
             "the others ratios to it"
         ]
 

@@ -71,7 +71,7 @@ def ami(corpus: Corpus, options: Options) -> list[Score]:
     of the same size.
 
     Null distribution: single messages exchanged; its mean is 0 by construction. Interval: see
-    `resampling.resample`; none if half of the rows may have no repetition at all.
+    docs/reading_a_score.md; none if half of the rows may have no repetition at all.
     """
     kind, meanings = labels_of_meanings(corpus)
     scores = [
@@ -343,7 +343,7 @@ def word_entropy(corpus: Corpus, options: Options) -> list[Score]:
     compositional language. A constant message has 0 and the maximum.
 
     In the details: `normalised`, H(word | concept) / H(word) and H(concept | word) / H(concept), None if the
-    denominator is 0; `chao_shen`, with entropies that have less bias (`contingency.chao_shen`); and `unaligned`, the
+    denominator is 0; `chao_shen`, with entropies that have less bias (Chao and Shen 2003); and `unaligned`, the
     entropy if each word is divided equally over all concepts of its phrase, which is above 0 even for an unambiguous
     code, because of the other concepts of the phrase.
 

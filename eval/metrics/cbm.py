@@ -414,11 +414,11 @@ def cbm(corpus: Corpus, options: Options) -> list[Score]:
     - `precision` and `recall` are the means over samples of the number of distinct words whose concept is in the
       phrase, divided by the number of words and of concepts (appendix D); 0 if there are none.
     The chance level is the mean score with messages exchanged between phrases, all messages of a phrase together; if
-    phrases differ by a single concept, single messages are exchanged (`exchange.of_phrases`).
+    phrases differ by a single concept, single messages are exchanged.
 
-    Every draw of the null distribution and of the interval has a new matching; see `resampling.resample`. There are 100
-    permutations and 30 half-samples, and fewer, down to 20, if the number of words times concepts plus a tenth of the
-    co-occurrences is above 600,000.
+    Every draw of the null distribution and of the interval has a new matching; see docs/reading_a_score.md. There are
+    100 permutations and 30 half-samples, and fewer, down to 20, if the number of words times concepts plus a tenth of
+    the co-occurrences is above 600,000.
 
     A pair of weight 0 is not a match, so `unmatched` does not depend on how a solver completes its assignment. The
     authors' program counts such pairs, so that no concept is unmatched if there are as many words as concepts:

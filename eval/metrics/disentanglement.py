@@ -69,7 +69,7 @@ def posdis(corpus: Corpus, options: Options) -> list[Score]:
     (blank). Range 0 to 1; 1 if each position encodes one attribute only.
 
     Null distribution: messages exchanged between meanings. Its mean is above 0, as plug-in estimates of mutual
-    information are biased upwards. Interval: see `resampling.resample`. Undefined for fewer than two attributes, and
+    information are biased upwards. Interval: see docs/reading_a_score.md. Undefined for fewer than two attributes, and
     if all attributes are constant.
     """
     score = unscored(POSDIS, past_end="blank", eos="strip")

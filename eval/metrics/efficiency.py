@@ -110,12 +110,12 @@ def efficiency(
     """Compare the language of a corpus with the information-bottleneck bound: Zaslavsky et al. (2018), PNAS 115.
 
     Whole messages, without EOS, are words w; shares of the messages about each meaning are q(w|m), for all speakers
-    together. For a run they are its senders' own probabilities, see `eval.metrics.agent_answers`: exact if there are
+    together. For a run they are its senders' own probabilities: exact if there are
     few messages, otherwise of drawn messages; `shares` in the details says which. `complexity` is I(M; W),
-    `semantic_accuracy` I(W; U), both in bits, for the need p(m) and the beliefs p(u|m) of the space (`spaces.kinds`).
+    `semantic_accuracy` I(W; U), both in bits, for the need p(m) and the beliefs p(u|m) of the space.
     `efficiency_loss` is epsilon, the least excess of I(M; W) - beta I(W; U) over optimal languages, divided by beta;
-    `optimal_distance` is gNID to the optimal language of that beta. 0: no simpler language has the same accuracy. See
-    `eval.metrics.information_bound` for the bound and its precision.
+    `optimal_distance` is gNID to the optimal language of that beta. 0: no simpler language has the same accuracy. The
+    bound and its precision: docs/efficiency.md.
 
     A meaning without messages counts as expressed by the words of all others, in their shares; `meanings` in the
     details has the numbers of named meanings and of all meanings.

@@ -80,10 +80,10 @@ def hce(corpus: Corpus, options: Options) -> list[Score]:
     entropy of each attribute, and the mean conditional entropy in bits.
 
     Plug-in estimates over the corpus; `chao_shen` in the details is the score with entropies that have less bias, for
-    the same positions (`contingency.chao_shen`). EOS is removed; positions after the end of a message hold an extra
+    the same positions (Chao and Shen 2003). EOS is removed; positions after the end of a message hold an extra
     symbol (blank). Constant attributes are left out. A sequence of symbols that occurs once determines its meaning, so
     any language scores high in a small corpus of long messages; the null distribution (messages exchanged between
-    meanings) shows by how much. Interval: see `resampling.resample`.
+    meanings) shows by how much. Interval: see docs/reading_a_score.md.
     """
     how = {"normalised": "yes", "past_end": "blank", "eos": "strip"}
     score = unscored(HCE, **how)
@@ -418,9 +418,9 @@ def attribute_information(corpus: Corpus, options: Options) -> list[Score]:
     Dessì et al. 2019, arXiv 1911.01892), as a share of H(a) (`shares`), and summed over attributes (`sum_bits`).
 
     Plug-in estimates over the corpus are biased upwards: messages that occur once determine everything. `chao_shen` in
-    the details is the score with entropies that have less bias (`contingency.chao_shen`). There, the share of a single
+    the details is the score with entropies that have less bias (Chao and Shen 2003). There, the share of a single
     attribute may be below 0, and only the mean is clipped, as clipping each share would make the mean too high. The
-    null distribution (single messages exchanged) shows the size of the bias. Interval: see `resampling.resample`.
+    null distribution (single messages exchanged) shows the size of the bias. Interval: see docs/reading_a_score.md.
     Constant attributes are left out. Undefined without attributes that vary, and if all messages are empty.
     """
     score = unscored(ATTRIBUTE_INFORMATION, eos="strip")

@@ -506,11 +506,11 @@ def topsim(corpus: Corpus, options: Options, own: TopsimOptions = USUAL) -> list
     All pairs are used if at most 1,000 messages differ in themselves or in their meaning: equal messages are counted
     instead of compared. From other corpora 500,000 pairs are drawn, independently of the order of messages.
 
-    The interval is `resampling.jackknife_interval` over halves of the meanings: a half-sample has the pairs within it.
-    For more than 1,000 meanings it is normal, with the standard error of a U-statistic (`MeaningPairs.standard_error`),
+    The interval is a jackknife over halves of the meanings: a half-sample has the pairs within it.
+    For more than 1,000 meanings it is normal, with the standard error of a U-statistic,
     since half-samples of drawn pairs have too few pairs. Both compute ranks once, over all pairs. As pairs share
     messages, the textbook p-value of the correlation does not hold. The null distribution exchanges the messages of
-    whole meanings, see `resampling.resample`, and uses all pairs; if pairs are drawn, it uses 1,000 messages, and is
+    whole meanings, see docs/reading_a_score.md, and uses all pairs; if pairs are drawn, it uses 1,000 messages, and is
     compared with the correlation of these messages.
 
     Undefined for fewer than three messages, if all distances are equal, and if the covariates determine a distance.

@@ -65,7 +65,7 @@ def tre7(corpus: Corpus, options: Options, *, runner: Runner) -> list[Score]:
 
     From a larger corpus 300 messages are drawn, independently of their order.
 
-    Null and interval: 20 draws each, or all pairings of few meanings, see `resampling.resample`. If more than 16
+    Null and interval: 20 draws each, or all pairings of few meanings, see docs/reading_a_score.md. If more than 16
     distinct columns vary, at most 16 are drawn, with probabilities proportional to their error without meanings
     (`null_columns`), and the score estimated from them is compared with chance. Takes about 0.2 s for a corpus of 256
     messages.

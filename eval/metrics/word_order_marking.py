@@ -106,7 +106,7 @@ def word_order_marking(
     is H(first noun is the agent | position of the action, markers).
 
     Known values: for the grammar `clauses,sov=1,osv=1,marker=p`, 0.5, 1, p, H(p), 1 - p. Plug-in estimates. Interval
-    and chance: see `resampling.resample`; words are identified again in each draw. Messages about an entity that acts
+    and chance: see docs/reading_a_score.md; words are identified again in each draw. Messages about an entity that acts
     on itself are left out. Undefined without two attributes, and if no message is readable.
     """
     settings: dict[str, Any] = {role: getattr(own, role) for role in ROLES if getattr(own, role) != role}

@@ -246,7 +246,7 @@ HAS = Traits(
 def has(corpus: Corpus, options: Options, own: HasOptions = HasOptions()) -> list[Score]:
     """Harris's articulation scheme: boundaries per message, Ueda et al. (2023), https://arxiv.org/abs/2305.05939.
 
-    The mean number of boundaries inside a message (see `segmentation.boundaries`) at a threshold of 0.8 bits. The
+    The mean number of boundaries inside a message at a threshold of 0.8 bits. The
     details have the numbers at other thresholds, the number of distinct segments, and the mean segment length over
     occurrences. Range 0 to the message length minus 2. It measures whether messages have word-like parts, not whether
     these have meanings, and can be interpreted only relative to the control.
@@ -504,7 +504,7 @@ def elcc(corpus: Corpus, options: Options) -> list[Score]:
     present if all lines end with the same symbol and no other symbol follows its first occurrence in a line; padding
     means that it also pads all lines to the same length. The standard deviation is of a population (divisor L); pairs
     do not cross lines; empty messages are left out, as in the collection. The details of the entropies have estimates
-    with less bias (`chao_shen`, see `contingency.chao_shen`).
+    with less bias (`chao_shen`; Chao and Shen 2003).
 
     If the corpus has an EOS, symbols after the first EOS of a message count for `EoS Padding` only. The collection
     counts padding as symbols: read the corpus with no EOS to get its figures (`--eos none`).

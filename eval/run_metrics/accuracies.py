@@ -164,8 +164,8 @@ CROSS_PLAY = Traits(
 def cross_play(run: "Run", options: Options) -> list[Score]:
     """Accuracy of the pairs of a society that never met in training, without learning (zero-shot).
 
-    The score is the mean over these pairs. They share agents, so its 95 % interval is from a jackknife over agents, see
-    `estimates.crossed_mean`. The details have the mean over pairs that met (`met`), and the accuracy of every sender
+    The score is the mean over these pairs. They share agents, so its 95 % interval is from a jackknife over
+    agents. The details have the mean over pairs that met (`met`), and the accuracy of every sender
     (rows) with every receiver (`matrix`). `ecsuite cross-play` does this for agents of several runs.
 
     Undefined if all pairs met.

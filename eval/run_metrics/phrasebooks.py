@@ -71,8 +71,8 @@ NPMI = replace(
 def phrasebook(run: "Run", options: Options, own: PhrasebookOptions = DEFAULT) -> list[Score]:
     """Success of phrasebook agents with trained partners, relative to the success of the trained pair.
 
-    After Boldt & Mortensen (2026, ACL 2026.acl-long.1389; only the abstract was read, the rules are in
-    `ecsuite.agents.phrasebook`). With accuracies in the rounds of validation, `phrasebook_listener` is the accuracy of
+    After Boldt & Mortensen (2026, ACL 2026.acl-long.1389; only the abstract was read, the rules are
+    ours). With accuracies in the rounds of validation, `phrasebook_listener` is the accuracy of
     the trained speaker with a listener that reads the forms in its messages, divided by the accuracy of the trained
     pair; `phrasebook_speaker` uses a speaker that covers meanings with forms, and the trained listener. A society is
     averaged over all pairs that meet. The interval is Student's over meanings, of the linearised ratio; the chance

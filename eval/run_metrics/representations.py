@@ -65,7 +65,7 @@ def rsa(run: "Run", options: Options) -> list[Score]:
     states. A receiver without candidates is compared by its states after the messages.
 
     For a society the first pair is compared. At most 300 objects of the corpus are used. The null distribution permutes
-    the objects of one side (Mantel's test), and the interval is `resampling.jackknife_interval` over objects, with
+    the objects of one side (Mantel's test), and the interval is a jackknife over objects, with
     ranks over all pairs.
 
     Undefined for fewer than three objects, if all pairs are equally similar, if the sender sees several objects, and

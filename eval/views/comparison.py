@@ -1,5 +1,6 @@
 """Tables and figures of comparisons: sources in all scores or one, means over seeds or settings, differences."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -7,8 +8,9 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
-from ecsuite.eval.metrics import traits_of
+from ecsuite.eval.metrics import table_order, traits_of
 from ecsuite.eval.metrics.conclusions import limits_of
+from ecsuite.eval.metrics.traits import QUESTIONS
 from ecsuite.eval.results.comparison import ComparedScore, Comparison, Means
 from ecsuite.eval.results.equal_sizes import NUM_DRAWS, EqualSizes
 from ecsuite.eval.results.files import XFERBENCH
@@ -28,7 +30,7 @@ from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals, is_share, unit_notes
 from ecsuite.eval.views.runs import figure_titles, shown
-from ecsuite.eval.views.score_tables import ARROWS
+from ecsuite.eval.views.score_tables import ARROWS, SHOWN
 from ecsuite.games.tasks.directions import DIRECTIONS
 from ecsuite.parts.config import parse_yaml
 from ecsuite.runtime.errors import ConfigError, unknown_name
@@ -53,6 +55,8 @@ ROLES: Mapping[str, Role] = {"higher": "good", "lower": "bad"}
 """Roles of conclusions for metrics with a direction."""
 DIGITS = 4
 """Decimals of scores and differences of one metric."""
+MOST_SCORES = 5
+"""Maximum number of scores in a short table of means."""
 MEAN_DIGITS = 3
 """Decimals of means over settings."""
 INTERVALS = "intervals of the scores"
@@ -501,15 +505,42 @@ def _point(name: str, result: Sample) -> Point:
     )
 
 
-def means_table(means: Means) -> Table:
-    """Table with one row per combination of settings and one column per figure; the best values are bold."""
+def most_important(means: Means) -> list[str]:
+    """The figures that are shown by default: measures, and the first scores of each question, as in `score`."""
+    values: dict[str, int] = Counter(
+        name for source in means.sources for name, value in source.scores.items() if value is not None
+    )
+    known = {name for source in means.sources for name in source.scores}
+    scores = sorted((name for name in means.figures if values[name]), key=table_order)
+    questions, before = list(QUESTIONS), Counter[str]()
+    ranks = dict[str, tuple[bool, int, int]]()
+    for name in scores:
+        question = traits_of(name).question
+        rank = before[question]
+        ranks[name] = (rank >= SHOWN.get(question, 0), rank, questions.index(question))
+        before[question] += 1
+    chosen = sorted(ranks, key=ranks.__getitem__)[:MOST_SCORES]
+    return [name for name in means.figures if name in chosen or name not in known]
+
+
+def means_table(means: Means, *, is_short: bool = False) -> Table:
+    """Table with one row per combination of settings and one column per figure; the best values are bold.
+
+    Args:
+        means: The rows.
+        is_short: Whether text shows the most important figures only.
+    """
+    figures = most_important(means) if is_short else list(means.figures)
     names = [setting_column(name, ("runs", *means.figures)) for name in means.keys]
     columns = [name_column(name, setting_heading(name)) for name in names]
     titles, formed = figure_titles(means.sources), [each.formed for each in means.rows]
     columns += [
         number_column("runs", parts=LEFT_OUT),
         formed_column(formed),
-        *(number_column(each, titles.get(each, each), parts=COUNTED) for each in means.figures),
+        *(
+            number_column(each, titles.get(each, each), parts=COUNTED, is_shown=each in figures)
+            for each in means.figures
+        ),
     ]
     rows = []
     for each in means.rows:
@@ -525,13 +556,18 @@ def means_table(means: Means) -> Table:
         cells = (mean_cell(cell, MEAN_DIGITS, each.num_runs) for cell in each.cells)
         rows.append(row_of(*settings, runs, formed_cell(each.formed), *cells))
     some = any(0 < cell.num_values < each.num_runs for each in means.rows for cell in each.cells)
+    asked = {name for source in means.sources for name in source.asked}
+    requested = [name for name in means.figures if name in asked and name not in figures]
     cells_shown = [cell for each in means.rows for cell in each.cells]
     notes = [
         *([OF_SOME] if some else []),
-        *_undefined_notes(means),
+        *_undefined_notes(means, [*figures, *requested]),
         *_equal_notes(cells_shown),
         *formed_notes(formed),
     ]
+    if left := [place for place, name in enumerate(means.figures) if name not in figures]:
+        best = sum(any(each.cells[place].is_best for each in means.rows) for place in left)
+        notes.append(f"{len(left)} more scores{f', {best} with a best value' if best else ''}: add --all")
     if means.comparison is not None:
         if any(cell.is_best for cell in cells_shown):
             notes.append(BEST)
@@ -543,10 +579,10 @@ def means_table(means: Means) -> Table:
     return Table(columns=columns, rows=rows, notes=notes)
 
 
-def _undefined_notes(means: Means) -> list[str]:
-    """Reasons why figures are undefined in some runs, the same reason once."""
+def _undefined_notes(means: Means, figures: Sequence[str]) -> list[str]:
+    """Reasons why some of the figures are undefined in some runs, the same reason once."""
     names: dict[str, dict[str, None]] = {}
-    for name in means.figures:
+    for name in figures:
         for source in means.sources:
             for record in source.records_of(name):
                 if record.value is None and record.reason:

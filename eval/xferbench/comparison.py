@@ -72,7 +72,7 @@ _TABLE5 = {
 PAPER_SCORES = {name: row.pop("score") for name, row in _TABLE5.items()}
 """The last column of Table 5, as printed: the score of each source."""
 PAPER_CROSS_ENTROPIES: Mapping[str, Mapping[str, float]] = _TABLE5
-"""The paper's Table 5, by source and target: one run each, OSCAR data, two decimals."""
+"""The paper's Table 5, by source and target: OSCAR data, two decimals; the number of runs is not stated."""
 PAPER_CHRF, PAPER_BLEU = (
     {
         setting: {name: figures[column] for name, figures in _OSCAR[table].items()}

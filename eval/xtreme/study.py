@@ -192,7 +192,6 @@ def make_study(
         raise ConfigError("the corpus has no symbols to learn from")
     if body == "encoder":
         require_transformers("an encoder")
-    published = None if model is None else PublishedModel(name=model).identified()
     if not data.is_dir() or not any(data.iterdir()):
         raise ConfigError(
             f"{data}: expected a folder of tasks; run `ecsuite data xtreme` or give --data FOLDER"
@@ -204,6 +203,7 @@ def make_study(
     }
     if not any(tested.values()):
         raise ConfigError(f"{data}: expected labels of at least one task, found none")
+    published = None if model is None else PublishedModel(name=model).identified()
     zero_shot = rules.is_zero_shot
     names: list[tuple[Part, str, str]] = []
     for task, of_task in tested.items():

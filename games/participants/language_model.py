@@ -47,6 +47,7 @@ class LanguageModelParticipant(Participant):
         self.prompt = read_prompt(options.prompt)
         try:
             self.backend = BACKENDS.make(options.backend)
+            self.backend.to(setting.device)
         except ConfigError as error:
             raise ConfigError(f"{setting.place}.backend.{error}") from None
         self.asker = Asker(self.backend, options, setting.place)

@@ -39,4 +39,4 @@ def test_what_is_asked_is_said_where_both_rows_are_there():
     rows = {name: Row(name=name, unit="ms", values=(value, 50.0)) for name, value in times.items()}
     share = Row(name="xtreme, of the limit", unit="share", values=(0.1, 0.25), higher_is_better=True)
     found = list(gpu.conclusions(rows | {share.name: share}))
-    assert found == ["disc_small: 15.0 x EGG (asked: 10)", "xtreme: 25% of the limit (asked: 30%)"]
+    assert found == ["disc_small: 15.0 x EGG (asked: 33)", "xtreme: 25% of the limit (asked: 30%)"]

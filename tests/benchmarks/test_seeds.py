@@ -3,6 +3,7 @@
 import functools
 
 import pytest
+import yaml
 from seeds import page as seeds
 
 from ecsuite.cli import Commands, UsageError
@@ -57,6 +58,12 @@ def require_command(program, words, place):
     name, arguments = " ".join(words[:length]), words[length:]
     assert name in COMMANDS, place
     context = made(name).make_context(name, list(arguments))
+    if name == "xtreme evaluate":
+        assert context.params["predictions"] or context.params["published"], f"{place}: nothing to score"
+    for key, listed in (("row", "rows"), ("source", "sources")):  # of cbm and xferbench
+        if wanted := name in ("cbm", "xferbench") and set(context.params.get(key) or ()):
+            study = (seeds.ROOT / "configs" / f"{context.params['study']}.yaml").read_text()
+            assert wanted <= {each["name"] for each in yaml.safe_load(study)[listed]}, place
     first = next((each for each in made(name).params if each.param_type_name == "argument"), None)
     value = context.params.get(first.name) if name in SHIPPED and first is not None else None
     for given in [value] if isinstance(value, str) else value or ():
@@ -68,11 +75,12 @@ def require_command(program, words, place):
     "command",
     [
         "ecsuite no-such-command", "ecsuite xferbench --no-such-option", "ecsuite xferbench paper/no_such_study",
-        "ecsuite reproduce no_such_claim", "python benchmarks/no_such_file.py",
+        "ecsuite cbm paper/cbm_table1 --row no_such_row", "ecsuite xferbench --source 'No such source'",
+        "ecsuite xtreme evaluate --analyses", "ecsuite reproduce no_such_claim", "python benchmarks/no_such_file.py",
         "python benchmarks/xferbench.py --no-such-option",
     ],
 )  # fmt: skip
 def test_other_commands_are_found_out(command):
-    program, *words = command.split()
+    [[program, *words]] = seeds.commands_of({"command": command})
     with pytest.raises((AssertionError, UsageError)):
         require_command(program, words, command)

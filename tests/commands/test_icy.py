@@ -70,6 +70,9 @@ def test_after_an_interrupt_a_study_goes_on_where_it_was(ecsuite, monkeypatch, a
 
 def test_a_plan_computes_nothing(succeeded, as_json):
     jobs = as_json(*ROW, "2", "--plan")["jobs"]
+    lines = [line.split() for line in succeeded(*ROW, "2", "--plan").splitlines()]
+    assert lines[0] == ["setting", "seeds", "jobs", "stored", "time"]
+    assert [line[1:4] for line in lines[2:4]] == [["concat", "123-124", "2"], ["perm", "123-124", "2"]]
     names = [f"fc1l {grammar} {seed}" for seed in (123, 124) for grammar in ("concat", "perm")]
     assert [job["name"] for job in jobs] == names
     assert not any(job["is_kept"] for job in jobs) and files() == set()

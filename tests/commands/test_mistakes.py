@@ -6,6 +6,7 @@ import pytest
 import ecsuite as ec
 
 FILES = {
+    "mine.csv": "message,color,shape\n1 2,red,star\n1 3,red,box\n4 2,blue,star\n", "unread.csv": "a,b\nx,y\nz,w\n",
     "wrong.csv": "shape,color\nstar,green\nring,blue\nbox,red\nbox,blue\n",
     "a_file": "mine", "there.py": "", "corpus.jsonl": "[1, 2]\n",
 }  # fmt: skip
@@ -18,6 +19,14 @@ MISTAKES = {
     "check rsa --kind metric": "needs the agents of a run",
     "cite runs/none": "runs/none: expected a run folder, with a config.yaml or a metadata.json",
     "cite topsin": "unknown game, study, part, metric or run 'topsin'; did you mean 'topsim'?",
+    "score mine.csv --out mine.csv": "--out mine.csv: an input of the command: choose another file",
+    "score corpus.jsonl --meanings mine.csv --out ./mine.csv": "--out mine.csv: an input of the command",
+    "score corpus.jsonl --split letters": "--split letters: corpus.jsonl has messages of symbols, not texts to split",
+    "score mine.csv --by color --all": "--all: not read with --by: expected one corpus",
+    "score mine.csv corpus.jsonl --all": "--all: not read with several corpora: expected one corpus",
+    "report unread.csv --out page.html": "unread.csv: no column of messages among a, b",
+    "compare table finished --failed --metrics topsim": "--metrics: not read with --failed",
+    "compare table finished --all --metrics topsim": "--all, --metrics: expected one of these",
     "compare finished perm --split letters": "--split: not read by results with scores",
     "config disk_tiny": "did you mean 'disc_tiny'",
     "config paper/zoo_digit": "unknown study 'zoo_digit'; did you mean 'zoo_digits'?",

@@ -84,6 +84,7 @@ ONE_SOURCE = "give a corpus, --model for a published encoder, or --baselines\n"
         (["corpus.jsonl", "--seeds", "0,1,0"], "seeds: expected different numbers, got 0, 1, 0\n"),
         (["nowhere.jsonl"], "cannot read nowhere.jsonl: No such file or directory"),
         (["--model", "no_such_folder/model"], "--model no_such_folder/model: cannot be loaded: "),
+        (["--model", "no_such_folder/model", "--protocol", "translate-test"], "udpos has no translate-test: "),
         (["corpus.jsonl", "--human", "nowhere.txt"], "nowhere.txt: cannot be read: "),
         (["corpus.jsonl", "--texts", "nowhere"], "nowhere: no such folder of target texts"),
         (["--baselines", "--human", "fr.txt"], "--human: not read by --baselines; read by CORPUS"),

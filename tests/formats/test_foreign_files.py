@@ -1,10 +1,12 @@
+import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import ecsuite as ec
-from table_files import answered, said, scores
+from ecsuite.runtime.errors import ReadingQuestion
+from table_files import GRID, IDS, WORDS, answered, said, scores
 
 CASES = Path(__file__).parents[3] / "shared" / "cases"
 """Files that were made after public reports; they are not part of the package."""
@@ -62,3 +64,37 @@ def test_comments_are_left_out():
     corpus = ec.read_corpus(case("comments.txt"))
     assert words_of(corpus) == ["ne po", "ne ki", "wa po", "wa ki"]
     assert "2 lines that begin with # left out" in corpus.metadata["notes"][0]
+
+
+def test_the_target_is_an_index_of_candidates(tmp_path):
+    for kind in (dict, list):
+        values = [kind(zip(("color", "shape"), row, strict=True)) if kind is dict else list(row) for row in GRID]
+        other = values[4]
+        rows = [
+            {"message": message, "objects": [other, each] if place % 2 else [each, other], "target": place % 2}
+            for place, (message, each) in enumerate(zip(IDS, values, strict=True))
+        ]
+        (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        with pytest.raises(ReadingQuestion, match="target has indices of items of objects: what is meant") as caught:
+            ec.read_corpus(tmp_path / "a.jsonl")
+        assert caught.value.readings[0][0] == {"columns": {"objects.target": "meaning"}}
+        corpus = ec.read_corpus(tmp_path / "a.jsonl", columns={"objects.target": "meaning"})
+        assert scores(corpus) == pytest.approx(dict.fromkeys(PERFECT, 1))
+
+
+def test_items_with_spaces_are_no_symbols(tmp_path):
+    texts = [" ".join(words) for words in WORDS]
+    (tmp_path / "a.json").write_text(json.dumps([[*row, text] for row, text in zip(GRID, texts, strict=True)]))
+    with pytest.raises(ReadingQuestion, match="lists with texts such as ne po: expected symbols, or objects"):
+        ec.read_corpus(tmp_path / "a.json")
+    assert len(said(ec.read_corpus(tmp_path / "a.json", split="spaces"))[0]) == 3
+    (tmp_path / "b.json").write_text(json.dumps({"messages": texts, "meanings": GRID, "acc": [0.5, 0.6]}))
+    with pytest.raises(ReadingQuestion, match="messages, meanings have the same number of items"):
+        ec.read_corpus(tmp_path / "b.json")
+
+
+def test_lists_of_rows_that_are_no_splits_are_groups(tmp_path):
+    rows = [{"message": row, "color": c, "shape": s} for row, (c, s) in zip(IDS, GRID, strict=True)]
+    (tmp_path / "a.json").write_text(json.dumps({"seed 0": rows, "seed 1": rows}))
+    notes = ec.read_corpus(tmp_path / "a.json").metadata["notes"]
+    assert "group: group (pooled: --by group scores each)" in notes[0]

@@ -171,3 +171,88 @@ def test_rows_that_r_writes(tmp_path):
     (tmp_path / "a.txt").write_text("\n".join(['"message" "color" "shape"', *lines]) + "\n")
     corpus = ec.read_corpus(tmp_path / "a.txt")
     assert said(corpus) == IDS and corpus.attribute_names == ("color", "shape")
+
+
+@pytest.mark.parametrize(
+    ("values", "role", "names"),
+    [
+        ("0 1 2", "group", "seed run_id rep Subj VPN game_num"),
+        ("0 1 2", "time", "gen generation_no epoch"),
+        ("410 399 402", "kept", "latency reactiontime trial_no guess_of choice response log_probs thisN"),
+        ("A B C", "speaker", "sender_name director"),
+        ("0 1 2", "asked", "order target_position model item_id listener_choice gender2 n_attempts"),
+        ("A B C", "asked", "model agent role speaker_view raw_answer"),
+        ("left right", "attribute", "order position direction"),
+        ("yes no", "asked", "fine"),
+        ("1.0 0.0", "asked", "fine"),
+        ("12:30 12:31 12:32", "asked", "begin"),
+        ("2024-01-02 2024-01-03", "asked", "begin"),
+        ("red blue green", "asked", "direct_answer"),
+    ],
+)
+def test_columns_about_the_trial_are_not_meant_silently(values, role, names):
+    texts = values.split()
+    for name in names.split():
+        more = [texts[(place * 2 + place // 4) % len(texts)] for place in range(len(GRID))]
+        rows = {"message": IDS, "color": [c for c, _ in GRID], "shape": [s for _, s in GRID], name: more}
+        if role == "asked":
+            with pytest.raises(ReadingQuestion, match="which columns are part of the meaning: color, shape, or"):
+                ec.read_corpus(rows)
+        else:
+            corpus = ec.read_corpus(rows)
+            assert corpus.metadata["roles"][name] == role, name
+            assert corpus.attribute_names == ("color", "shape", name)[: 2 + (role == "attribute")], name
+
+
+def test_a_column_that_says_an_attribute_again_is_asked_about():
+    colors = {"red": "rot", "blue": "blau", "green": "gruen"}
+    columns = {"color": [c for c, _ in GRID], "shape": [s for _, s in GRID]}
+    rows = {"message": IDS, **columns, "farbe": [colors[c] for c, _ in GRID]}
+    with pytest.raises(ReadingQuestion) as caught:
+        ec.read_corpus(rows)
+    assert caught.value.seen == ["farbe: one value for each value of color"]
+
+
+@pytest.mark.parametrize("names", [("red", "blue", "green", "star", "dot", "box"), [f"f{place}" for place in range(6)]])
+def test_one_hot_columns_without_a_common_name_are_values(tmp_path, names):
+    bits = [[int(value in row) for value in (*COLORS, "star", "dot", "box")] for row in GRID]
+    for kind in (int, float, bool):
+        columns = {name: [kind(row[place]) for row in bits] for place, name in enumerate(names)}
+        corpus = ec.read_corpus({"message": IDS, **columns})
+        assert corpus.attribute_names == ("attribute0", "attribute1") and scores(corpus) == pytest.approx(PERFECT)
+    assert "attribute0 (" in " ".join(corpus.metadata["notes"])
+    columns["fine"] = [place % 2 for place in range(len(GRID))]
+    with pytest.raises(ReadingQuestion, match="attribute0, attribute1, or more"):
+        ec.read_corpus({"message": IDS, **columns})
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "layout"),
+    [
+        ("trial{n}_message,trial{n}_color", "{m},{c}", r"wide:trial(?P<trial>\d+)_(?P<column>.+)"),
+        ("message_{n},color_{n}", "{m},{c}", r"wide:(?P<column>.+?)_(?P<trial>\d+)"),
+        ("message.{n}", "{m}", r"wide:(?P<column>.+?)\.(?P<number>\d+)"),
+        ("{c}_{s}", "{m}", r"wide:(?P<meaning>[^_]+_[^_]+)"),
+    ],
+)
+def test_a_column_for_each_trial_or_meaning(tmp_path, header, row, layout):
+    trials = [(" ".join(words), color, shape) for words, (color, shape) in zip(WORDS[:9], GRID[:9], strict=True)]
+    table = [
+        ",".join(["participant", *(each.format(n=n, m=m, c=c, s=s) for n, (m, c, s) in enumerate(trials))])
+        for each in (header, row, row)
+    ]
+    (tmp_path / "a.csv").write_text("\n".join(table) + "\n")
+    with pytest.raises(ReadingQuestion, match="no column of messages") as caught:
+        ec.read_corpus(tmp_path / "a.csv")
+    assert caught.value.readings[0][0] == {"layout": layout}
+    corpus = ec.read_corpus(tmp_path / "a.csv", layout=layout)
+    assert said(corpus) == WORDS[:9] * 2 and "trial" not in corpus.attribute_names
+
+
+def test_numbers_with_one_length_are_one_symbol_or_several(tmp_path):
+    (tmp_path / "a.csv").write_text("message,color\n142,red\n153,blue\n242,red\n")
+    with pytest.raises(ReadingQuestion, match="is a message one symbol, or several"):
+        ec.read_corpus(tmp_path / "a.csv")
+    assert said(ec.read_corpus(tmp_path / "a.csv", split="letters"))[0] == [1, 4, 2]
+    (tmp_path / "b.csv").write_text("message,color\n9,red\n10,blue\n")
+    assert said(ec.read_corpus(tmp_path / "b.csv")) == [[9], [10]]

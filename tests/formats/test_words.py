@@ -1,3 +1,4 @@
+import gzip
 import json
 
 import numpy as np
@@ -6,7 +7,7 @@ import yaml
 
 import ecsuite as ec
 from ecsuite.runtime.errors import CorpusError
-from table_files import GRID, IDS, WORDS, records, said
+from table_files import GRID, IDS, WORDS, records, said, table
 
 HEADER = "task,typed,color,shape,hit\n"
 ROWS = "".join(
@@ -100,3 +101,65 @@ def test_systems_of_several_files_are_compared_over_their_seeds(tmp_path, ecsuit
     assert refused("compare", "gs=none_*.jsonl", "rf=c_rf_*.jsonl").startswith(
         "gs=none_*.jsonl: no file matches none_*.jsonl"
     )
+
+
+def test_markdown_tables_repeated_headers_and_sentences(tmp_path):
+    lines = [f"| {' '.join(words)} | {c} | {s} |" for words, (c, s) in zip(WORDS, GRID, strict=True)]
+    (tmp_path / "a.md").write_text("\n".join(["| message | color | shape |", "|---|:-:|---|", *lines]) + "\n")
+    assert said(ec.read_corpus(tmp_path / "a.md")) == WORDS
+    (tmp_path / "b.csv").write_text(table([" ".join(words) for words in WORDS]) * 2)
+    corpus = ec.read_corpus(tmp_path / "b.csv")
+    assert said(corpus) == WORDS * 2
+    assert corpus.metadata["notes"][1] == "b.csv: row 20 repeats the header: left out"
+    word = "\t".join(["{}", "{}", *"________"])
+    sentence = "# sent_id = a\n# text = du Lac\n" + "\n".join(
+        map(word.format, ("1-2", 1, 2, 3), ("du", "de", "le", "Lac"))
+    )
+    (tmp_path / "c.conllu").write_text(f"{sentence}\n\n{word.format(1, 'Oui')}\n")
+    corpus = ec.read_corpus(tmp_path / "c.conllu")
+    assert said(corpus) == [["de", "le", "Lac"], ["Oui"]] and corpus.column("# sent_id").tolist() == ["a", None]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.sav", b"$FL2@(#) SPSS DATA FILE", "a file of SPSS: save it there as CSV"),
+        ("a.rds", gzip.compress(b"X\n\0\0\0\3"), "a file of R: save it there as CSV"),
+        ("a.dta", b"<stata_dta>", "a file of Stata: save it there as CSV"),
+        ("a.mat", b"MATLAB 5.0 MAT-file", "a file of MATLAB"),
+        (
+            "a.R",
+            b'structure(list(message = c("ne po", "ka ti")), class = "data.frame")',
+            "save the frame with write.csv",
+        ),
+        ("a.txt", b'frame <- data.frame(message = c("ne po"))', "save the frame with write.csv"),
+    ],
+)
+def test_files_of_other_programs_are_named(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(CorpusError, match=message):
+        ec.read_corpus(tmp_path / name)
+
+
+def test_texts_in_arrays_and_codes_for_missing_values(tmp_path):
+    np.savez(tmp_path / "a.npz", message=[" ".join(words) for words in WORDS], color=[c for c, _ in GRID])
+    assert said(ec.read_corpus(tmp_path / "a.npz")) == WORDS
+    sizes = [-99, *(place % 3 for place in range(len(GRID) - 1))]
+    notes = ec.read_corpus({"message": IDS, "size": sizes, "color": [c for c, _ in GRID]}).metadata["notes"]
+    assert "the frame: row 0, column size: -99 counts as a value; leave cells empty for missing values" in notes
+    trials = [
+        {"trial_type": "survey-text", "response": {"Q0": m}, "rt": 1, "trial_index": m, "time_elapsed": 1}
+        for m in ("ne po", "ka ti")
+    ]
+    (tmp_path / "b.json").write_text(json.dumps([trials, trials]))
+    assert said(ec.read_corpus(tmp_path / "b.json")) == [["ne", "po"], ["ka", "ti"]] * 2
+
+
+def test_a_layout_of_lines_is_read_in_any_text_and_refused_elsewhere(tmp_path):
+    (tmp_path / "a.csv").write_text("red box = ne po\nblue box = ka po\n")
+    line = "line:(?P<meaning>.+) = (?P<message>.+)"
+    assert said(ec.read_corpus(tmp_path / "a.csv", layout=line)) == [["ne", "po"], ["ka", "po"]]
+    (tmp_path / "a.jsonl").write_text("[1, 2]\n")
+    for source in (tmp_path / "a.jsonl", {"message": ["a b"]}):
+        with pytest.raises(CorpusError, match="does not fit: expected a text of lines"):
+            ec.read_corpus(source, layout=line)

@@ -3,6 +3,8 @@ import pytest
 import torch
 from causal_model import make_model
 
+from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.plays.play import make_play
 from ecsuite.language_models.backend import Allowed, Request
 from ecsuite.language_models.causal import CausalModel
 from ecsuite.runtime.errors import ConfigError
@@ -62,6 +64,15 @@ def test_answers_in_a_batch_are_those_of_one_after_the_other(temperature, folder
         user = "name the object:\n" * (1 + number % 5) + "kami"[: number % 4]
         requests.append(Request(system="", user=user, allowed=allowed, draw=number))
     assert backend.replies(requests) == [backend.reply(each) for each in requests]
+
+
+def test_a_model_computes_on_the_device_of_the_play(folder, monkeypatch):
+    """`--device cpu` on a machine with a GPU."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    backend = f"play.participant.backend=transformers,model={folder}"
+    experiment = load_experiment("naming", ["play.participant=language_model", backend])
+    play = make_play(experiment, torch.device("cpu"))
+    assert play.participants[0].backend.model.device.type == "cpu"
 
 
 def test_what_can_not_be_written_or_read_is_refused_in_a_line(folder, tmp_path):

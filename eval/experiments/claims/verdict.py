@@ -491,15 +491,14 @@ def summary(rows: Sequence[VerdictRow], *, is_short: bool = False) -> str:
         f"{holds} {'holds' if holds == 1 else 'hold'}, {fails} {'does' if fails == 1 else 'do'} not, {undecided} "
         f"{'is' if undecided == 1 else 'are'} undecided, {not_run} {'was' if not_run == 1 else 'were'} not run"
     )
-    head = f"Of {len(rows)} published findings that we test again, {parts}"
-    if is_short:
-        return head
     figures = sum(row.rerun == "figure re-run" for row in rows)
+    kinds = f"{figures} are re-runs of published figures, the others of published directions"
+    line = f"Of {len(rows)} published findings that we test again, {parts}; {kinds}"
+    if is_short:
+        return line
     elsewhere = [
         f"{number} {each.replace('does', 'do').replace('holds', 'hold') if number > 1 else each}"
         for each, number in counts.items()
         if " another " in each
     ]
-    kinds = f"{figures} are re-runs of published figures, the others of published directions"
-    line = f"{head}; {kinds}."
-    return line + (f" Of the undecided findings, {', '.join(elsewhere)}." if elsewhere else "")
+    return f"{line}." + (f" Of the undecided findings, {', '.join(elsewhere)}." if elsewhere else "")

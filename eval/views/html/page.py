@@ -26,7 +26,7 @@ from ecsuite.eval.views.score_tables import MAX_ROWS
 from ecsuite.files.atomic_files import check_output_file, prepare_output_file, write_atomically
 from ecsuite.formats.corpora import Reading
 from ecsuite.games.runs.run_folder import RunFolder
-from ecsuite.runtime.errors import ConfigError
+from ecsuite.runtime.errors import ConfigError, CorpusError
 from ecsuite.runtime.printable import printable
 from ecsuite.version import __version__
 
@@ -134,6 +134,8 @@ def write_report(
     compared = differences(table, runs, base, sizes, by) if table else None
     about = about_scores(runs, table.figures) if table else []
     corpora, notes = corpora_data(sources, reading or Reading())
+    if not corpora and notes and not any(source.is_run or source.records for source in sources):
+        raise CorpusError(notes[-1])
     notes = [*copies, *notes]
     found, num_other = inventories(sources)
     rows = None

@@ -261,7 +261,8 @@ GROUPS = {
 
 PUBLISHED_NOTES = (
     "MMTE is closed: neither its weights nor its data were published.",
-    "Published question answering: F1 / EM.",
+    "Published question answering: F1 / EM. That of translate-test is not directly comparable: a few questions were "
+    "left out, and answers are aligned in English.",
 )
 """Notes for readers of the published scores."""
 

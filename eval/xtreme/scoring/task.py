@@ -150,6 +150,8 @@ class XtremeTask(ABC):
     """Name of its folder in the benchmark."""
     title: str
     """Name in tables."""
+    about: str
+    """Metrics and numbers of examples as published (table 1): in English, and of the test set in each language."""
     short_title: str = ""
     """Name in narrow columns, if the title is too long."""
     languages: tuple[str, ...]

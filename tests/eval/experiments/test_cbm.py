@@ -129,6 +129,15 @@ def equal_rows(study):
     return [replace(row, runs=tuple(run | {"seed": seed} for seed in study.seeds)) for row in cbm.rows_of(study)]
 
 
+def test_the_chance_levels_of_all_games_are_named(tmp_path):
+    study = cbm.load_table("paper/cbm_table1")
+    rows = equal_rows(study)
+    assert "chance level of acc: 0.50. acc:" in cbm.notes(study, rows, tmp_path)[0]
+    better = [run | {"chance": {"accuracy": 1.0}} for run in rows[-1].runs]
+    rows[-1] = replace(rows[-1], runs=tuple(better))
+    assert "chance level of acc: 0.50 to 1.00. acc:" in cbm.notes(study, rows, tmp_path)[0]
+
+
 def test_the_match_is_drawn_against_the_number_of_samples(tmp_path):
     study = cbm.load_table("paper/cbm_figure4")
     cbm.report(study, equal_rows(study)).draw(tmp_path / "figure.svg")

@@ -209,3 +209,20 @@ def test_all_columns_of_a_row_are_over_the_same_runs():
         ]
     with pytest.raises(ConfigError, match="a3: cbm: no memory"):
         Results([runs[2]]).compare(["topsim"])
+
+
+def test_a_short_table_has_the_first_scores_of_each_question():
+    names = ["topsim", "posdis", "bosdis", "cbm", "context_independence", "has", "zla", "Line Count", "hce"]
+    runs = [
+        run(f"{size}-{seed}", {"max_len": size}, seed, {"accuracy": 0.5}, dict.fromkeys(names, size + seed / 100))
+        for size in (2, 5) for seed in (1, 2, 3)
+    ]  # fmt: skip
+    means = Results(runs).means()
+    text = str(means_table(means, is_short=True))
+    headings = text.splitlines()[0].split()
+    assert headings[:3] == ["max_len", "runs", "accuracy"]
+    assert {*headings[3:]} == {"topsim", "cbm", "has", "posdis", "zla"}
+    assert "4 more scores, 3 with a best value: add --all" in text
+    table = means_table(means)
+    assert all(name.replace("_", " ") in str(table).replace("_", " ") for name in names) and "--all" not in str(table)
+    assert means_table(means, is_short=True).csv() == table.csv()
