@@ -240,9 +240,9 @@ def compare(
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.files import Messages
     from ecsuite.eval.results.results import Results
-    from ecsuite.eval.views.comparison import report, report_one
     from ecsuite.eval.views.console import Findings
     from ecsuite.eval.views.scorecard import Scorecard
+    from ecsuite.eval.xferbench.comparison_report import compare_sources
     from ecsuite.runtime.printable import note
 
     _require("metric", metric, (str, list, tuple, NoneType), "the name of a metric, or a list of names")
@@ -276,16 +276,15 @@ def compare(
     results = Results(scored).without_copies(note)
     if all(own_name is None for own_name, _ in named):
         results = results.merged()
-    compared = results.varied().compare(
+    shown = compare_sources(
+        results.varied(),
         names,
         baseline,
         by=None if by is None else [key for each in _names("by", by) for key in each.split(",")],
         with_incomplete=incomplete,
         sizes=EqualSizes(corpora=corpora),
     )
-    return Findings(
-        report=report_one(compared) if names is not None and len(names) == 1 else report(compared)
-    )
+    return Findings(report=shown)
 
 
 def icy(

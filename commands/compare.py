@@ -50,12 +50,11 @@ def compare(
     from ecsuite.eval.metrics.computing import num_threads
     from ecsuite.eval.metrics.score import Options
     from ecsuite.eval.results.equal_sizes import EqualSizes
-    from ecsuite.eval.results.files import XFERBENCH, has_scores, sources_at
+    from ecsuite.eval.results.files import has_scores, sources_at
     from ecsuite.eval.results.results import Results
-    from ecsuite.eval.results.samples import samples_of
-    from ecsuite.eval.views.comparison import report, report_one
     from ecsuite.eval.views.console import Reporter
     from ecsuite.eval.views.scorecard import score_corpus
+    from ecsuite.eval.xferbench.comparison_report import compare_sources
     from ecsuite.jobs.graph import Runner
 
     if metric == "language_similarity":
@@ -84,21 +83,15 @@ def compare(
             found += [of_system(each, path, systems) for each in scored_sources(path, card)]
     sources = Results(found).without_copies(note).merged().varied()
     names = None if metric is None else split_names(metric)
-    if names == [XFERBENCH] or (names is None and sources.common_scores()[0] == [XFERBENCH]):
-        from ecsuite.eval.xferbench.comparison import compare as compare_xferbench
-        from ecsuite.eval.xferbench.comparison_report import report as xferbench_report
-
-        shown = xferbench_report(compare_xferbench(samples_of(sources, XFERBENCH), baseline))
-    else:
-        with Reporter() as reporter:
-            compared = sources.compare(
-                names,
-                baseline,
-                by=None if by is None else names_in(by),
-                with_incomplete=incomplete,
-                sizes=EqualSizes(progress=reporter.progress),
-            )
-        shown = report_one(compared) if names is not None and len(names) == 1 else report(compared)
+    with Reporter() as reporter:
+        shown = compare_sources(
+            sources,
+            names,
+            baseline,
+            by=None if by is None else names_in(by),
+            with_incomplete=incomplete,
+            sizes=EqualSizes(progress=reporter.progress),
+        )
     if plot is not None:
         prepare_picture(plot)
     if out is not None:

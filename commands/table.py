@@ -111,18 +111,26 @@ def table(
         return
     settings = None if by is None else names_in(by)
     with Reporter() as reporter:
+        sizes = EqualSizes(progress=reporter.progress)
         means = sources.means(
             by=settings,
             figures=None if metrics is None else split_names(metrics),
             with_incomplete=incomplete,
-            sizes=EqualSizes(progress=reporter.progress),
+            sizes=sizes,
         )
     told = None
     if plot is not None:
         from ecsuite.eval.experiments.pictures import draw
 
         told = draw(
-            sources, plot, kind=drawn, measure=measure or "accuracy", over=over, by=settings, labels=labels
+            sources,
+            plot,
+            kind=drawn,
+            measure=measure or "accuracy",
+            over=over,
+            by=settings,
+            labels=labels,
+            sizes=sizes,
         )
     if as_json:
         print_json(with_format("result", means.to_json()))

@@ -470,7 +470,9 @@ def _table(result: RoleResult, about: str, simulated_note: Sequence[str]) -> Tab
     columns += [number_column(name, parts=INTERVAL) for name in block_names(num_blocks, BLOCK)]
     rows = []
     for kind, name in EXAMPLE_KINDS.items() if num_blocks else ():
-        rows.append(row_of(name, "participants", *(mean_cell(mean, 2) for mean in result.accuracy[kind])))
+        rows.append(
+            row_of(name, "participants", *(mean_cell(mean, 2, (0.0, 1.0)) for mean in result.accuracy[kind]))
+        )
         rows.append(row_of(name, "the agents", *(number(share, 2) for share in result.agents[kind])))
     left_out = f"; left out: {result.not_finished} not finished" if result.not_finished else ""
     notes = [f"N = {result.participants} finished{left_out}"]

@@ -56,6 +56,8 @@ MAX_CODE = 20
 """Maximum length of a typed code in letters."""
 MEASURES = {"topsim": ("topsim", 2), "error": ("error", 2), "num_codes": ("codes", 1)}
 """Heading and number of digits of each measure."""
+LIMITS = {"topsim": (-1.0, 1.0), "error": (0.0, 1.0)}
+"""Least and greatest possible value of measures."""
 CHAIN_QUIZ = {
     "what_matters": QUIZ["what_matters"],
     "where_codes": Question(
@@ -482,7 +484,7 @@ def chains_table(study: Study, rows: Sequence[MeasuredGeneration], notes: Sequen
         for name, (_, digits) in MEASURES.items():
             values = [float(value) for row in chains if (value := getattr(row, name)) is not None]
             mean = mean_of(values) if values else None
-            cells.append(of_some(mean_cell(mean, digits), len(values), len(chains)))
+            cells.append(of_some(mean_cell(mean, digits, LIMITS.get(name)), len(values), len(chains)))
         lines.append(row_of(*key, len(chains), *cells))
     notes = [
         "mean over chains ± half of its 95 % interval (Student's t); generation 0: the first language",

@@ -302,7 +302,10 @@ def _means(study: Study, conditions: Sequence[ConditionResult], title: str) -> T
     for each in conditions:
         figures = PUBLISHED.get((each.dataset, each.grammar))
         has_published = figures is not None and not study.simulated
-        cells = [mean_cell(each.means.get(name), digits) for name, (_, digits) in COLUMNS.items()]
+        cells = [
+            mean_cell(each.means.get(name), digits, (0.0, 1.0) if name == "held_out_accuracy" else None)
+            for name, (_, digits) in COLUMNS.items()
+        ]
         about = (each.dataset, each.grammar)
         rows.append(row_of(*about, "here", each.participants, *cells, ends_section=not has_published))
         if figures is not None and has_published:

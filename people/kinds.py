@@ -526,9 +526,9 @@ def mean_of(values: Sequence[float]) -> Mean:
     return Mean(mean=mean, half_width=half_width)
 
 
-def mean_cell(mean: Mean | None, digits: int) -> Cell:
-    """Table cell of a mean with its interval; a dash if the mean is None."""
-    return nothing("-") if mean is None else estimate(mean.mean, mean.half_width, digits)
+def mean_cell(mean: Mean | None, digits: int, limits: tuple[float, float] | None = None) -> Cell:
+    """Table cell of a mean with its interval, within the possible values; a dash if the mean is None."""
+    return nothing("-") if mean is None else estimate(mean.mean, mean.half_width, digits, limits=limits)
 
 
 def block_names(num_blocks: int, size: int = BLOCK) -> list[str]:

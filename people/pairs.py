@@ -420,7 +420,7 @@ class PairsStudy(LiveKind):
         columns += [number_column(name, parts=INTERVAL) for name in block_names(num_blocks)]
         rows = []
         for dataset, curve in means.items():
-            cells = [mean_cell(mean, 2) for mean in [*curve, *[None] * (num_blocks - len(curve))]]
+            cells = [mean_cell(mean, 2, (0.0, 1.0)) for mean in [*curve, *[None] * (num_blocks - len(curve))]]
             rows.append(row_of(dataset, numbers[dataset], *cells))
         early = sum(not pair.has_finished for pair in pairs)
         notes = [

@@ -4,6 +4,7 @@ The displayed text is literal: no form of a table reads markup from it. Control 
 shown by their numbers, as in `printable`.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -144,18 +145,20 @@ def estimate(
     digits: int | None = None,
     *,
     num_values: int | None = None,
+    limits: tuple[float, float] | None = None,
     as_percent: bool = False,
     role: Role = "",
     is_bare: bool = False,
     is_stacked: bool = False,
 ) -> Cell:
-    """A mean with half of its 95 % interval: 0.412 ± 0.031.
+    """A mean with half of its 95 % interval: 0.412 ± 0.031; an interval cut at `limits` has its ends: 0.9 [0.7, 1].
 
     Args:
         mean: The mean; None: undefined.
         half_width: Half of the interval; None: no interval.
         digits: Decimals; None: see `short`.
         num_values: Number of values of the mean; None: not shown.
+        limits: Least and greatest possible value; None: unlimited.
         as_percent: Whether shares are shown as percent.
         role: Role of the cell.
         is_bare: See `number`.
@@ -165,10 +168,15 @@ def estimate(
     parts: dict[str, Value] = {} if num_values is None else {"n": num_values}
     if mean is None or half_width is None:
         return Cell(value=cell.value, lines=cell.lines, role=cell.role, parts=parts)
-    spread = percent(half_width) if as_percent else number(half_width, digits, is_bare=is_bare)
-    bounds: dict[str, Value] = {"low": mean - half_width, "high": mean + half_width}
-    line = f"±{spread.text}" if is_stacked else f"± {spread.text}"
-    return _with_line(cell, line, bounds | parts, is_stacked=is_stacked)
+    low, high = limits or (-math.inf, math.inf)
+    ends = max(low, mean - half_width), min(high, mean + half_width)
+    texts = [
+        percent(each).text if as_percent else number(each, digits, is_bare=is_bare).text
+        for each in (half_width, *ends)
+    ]
+    is_cut = mean - half_width < low or mean + half_width > high
+    line = f"[{texts[1]}, {texts[2]}]" if is_cut else f"±{texts[0]}" if is_stacked else f"± {texts[0]}"
+    return _with_line(cell, line, dict(zip(INTERVAL, ends, strict=True)) | parts, is_stacked=is_stacked)
 
 
 def of_some(cell: Cell, num_values: int, num_all: int) -> Cell:

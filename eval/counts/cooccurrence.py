@@ -14,6 +14,7 @@ from ecsuite.eval.counts.counting import (
     concept_labels,
     concept_sets,
     dense_content,
+    flat,
     meaning_labels,
     row_of,
 )
@@ -404,6 +405,22 @@ def concept_rows(corpus: Corpus) -> tuple[str, Ragged | None]:
         return "none", None
     first = np.cumsum([0, *(attributes.max(axis=0)[:-1] + 1)])
     return "attributes", Ragged.from_table(attributes + first)
+
+
+def with_concepts(corpus: Corpus) -> Corpus | None:
+    """The corpus with its concepts or, without them, those of its attributes, see `concept_rows`; None without both."""
+    if corpus.concepts is not None and corpus.concepts.values.size:
+        return corpus
+    codes, rows = attribute_codes(corpus), concept_rows(corpus)[1]
+    if codes is None or rows is None or corpus.meanings is None:
+        return None
+    values = flat(corpus.meanings)
+    names = [
+        f"{corpus.attribute_names[attribute] if corpus.attribute_names else attribute}={value}"
+        for attribute, own in enumerate(codes.T)
+        for value in values[first_rows(own, num_labels(own)), attribute].tolist()
+    ]
+    return replace(corpus, concepts=rows, concept_names=tuple(names))
 
 
 def phrase_labels(corpus: Corpus) -> NDArray[np.integer[Any]] | None:

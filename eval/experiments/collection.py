@@ -318,7 +318,7 @@ def _most_defined(scored: Sequence[ScoredMember], names: Sequence[str]) -> list[
 
 
 def is_job(metric: str, *, is_of_run: bool = False) -> bool:
-    """Whether a metric is computed by jobs: it trains no model, needs no agents, and is not a user's own.
+    """Whether a metric is computed by jobs: it trains no model, reads nothing else of a run, and is not a user's own.
 
     Args:
         metric: Its name.
@@ -327,7 +327,8 @@ def is_job(metric: str, *, is_of_run: bool = False) -> bool:
     if foreign_kinds(metric):
         return False
     traits = find_metric(metric).shared
-    return not (traits.trains or traits.needs_agents or (traits.asks_agents and is_of_run))
+    reads_run = traits.needs_agents or traits.of_languages or (traits.asks_agents and is_of_run)
+    return not (traits.trains or reads_run)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

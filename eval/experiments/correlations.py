@@ -116,8 +116,8 @@ def read_table(paths: Iterable[Path]) -> ScoreTable:
     known: set[tuple[str, str]] = set()  # names with scores: a corpus that was read twice counts once
     for index, source in enumerate(Results.read(paths).merged()):
         has_scores = not all(record.is_measure for record in source.records)
-        if source.is_run and source.failure is not None and not has_scores:
-            continue  # it has no corpus
+        if source.is_run and not source.counts():
+            continue  # as in comparisons
         if (source.is_run or not source.group) and not has_scores:
             raise ConfigError(
                 f"{source.file}: expected the JSON of `ecsuite score CORPORA --out FILE.json`, with `scores`"

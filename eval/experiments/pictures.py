@@ -11,9 +11,10 @@ import numpy as np
 
 from ecsuite.eval.metrics import traits_of
 from ecsuite.eval.results.comparison import Combination, Means
-from ecsuite.eval.results.logs import MeasureLog, read_log
+from ecsuite.eval.results.equal_sizes import EqualSizes
+from ecsuite.eval.results.logs import SECTIONS, MeasureLog, read_log
 from ecsuite.eval.results.results import Results
-from ecsuite.eval.results.samples import Estimate, FormedProtocols
+from ecsuite.eval.results.samples import Estimate, FormedProtocols, estimate_of, limits_of_values
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.estimates import joint_bound
 from ecsuite.eval.views.figures.canvas import (
@@ -21,7 +22,6 @@ from ecsuite.eval.views.figures.canvas import (
     COLOURS,
     axis_label,
     axis_labels,
-    ends,
     prepare_picture,
     save,
 )
@@ -56,7 +56,7 @@ class CurveLayout:
 
 
 def curve_of(folders: Sequence[Path], measure: str, name: str = "", panel: str = "") -> Curve | None:
-    """Compute the mean of several seeds and their range, up to the end of the shortest run.
+    """Compute the mean of several seeds and its 95 % interval, up to the end of the shortest run.
 
     Args:
         folders: Run folders.
@@ -84,12 +84,15 @@ def curve_of(folders: Sequence[Path], measure: str, name: str = "", panel: str =
         places = np.unique(np.linspace(0, len(steps) - 1, MAX_POINTS).round().astype(int))
         steps = [steps[place] for place in places]
     values = np.array([[each[step] for step in steps] for each in by_step])
+    section, _, rest = measure.partition(".")
+    limits = limits_of_values(rest if section in SECTIONS else measure, values)
+    intervals = [estimate_of(each, limits).ci95 or (None, None) for each in values.T.tolist()]
     has_band = len(by_step) > 1
     return Curve(
         x=steps,
         y=values.mean(0).tolist(),
-        low=values.min(0).tolist() if has_band else None,
-        high=values.max(0).tolist() if has_band else None,
+        low=[low for low, _ in intervals] if has_band else None,
+        high=[high for _, high in intervals] if has_band else None,
         name=name,
         panel=panel,
         bounds=[joint_bound(each[step] for each in bounds) for step in steps],
@@ -126,7 +129,8 @@ MAX_PANELS = 12
 """Maximum number of panels of a figure."""
 MAX_ROWS = 60
 """Maximum number of combinations of settings in a figure with one row each."""
-OVER_SEEDS = "lines: means over seeds; bands: their 95 % intervals"
+OVER_SEEDS = "lines: means over seeds; bands: Student's 95 % intervals of the means"
+SHORTEST = "a line ends with its shortest seed"
 
 
 def sweep_curves(
@@ -151,13 +155,17 @@ def sweep_curves(
     _require_few(layout.panels)
     found = [
         curve_of([each.folder for each in part if each.folder is not None], measure, name, panel)
-        for runs, name, panel in zip(groups_of(table, records), layout.names, layout.panels, strict=True)
-        for part in ([[run] for run in runs] if FormedProtocols.is_split(runs) else [runs])
+        for row, name, panel in zip(table.rows, layout.names, layout.panels, strict=True)
+        for part in ([[run] for run in row.runs] if FormedProtocols.is_split(row.runs) else [row.runs])
     ]
     lines = [line for line in found if line is not None]
     if not lines:
         raise ConfigError(f"--measure {measure}: not in the logs of these runs")
-    return curves(lines, x=STEP, y=measure, limits=axis_limits(measure), heading=layout.heading), lines
+    notes = [OVER_SEEDS, SHORTEST] if any(line.low is not None for line in lines) else []
+    figure = curves(
+        lines, x=STEP, y=measure, limits=axis_limits(measure), heading=layout.heading, notes=notes
+    )
+    return figure, lines
 
 
 def over_setting(
@@ -166,6 +174,7 @@ def over_setting(
     over: str | None = None,
     by: Sequence[str] | None = None,
     direction: str | None = None,
+    sizes: EqualSizes | None = None,
 ) -> tuple["Figure", list[Curve]]:
     """Plot a score over a numeric setting: means over seeds with 95 % intervals, a line for each other setting.
 
@@ -178,6 +187,7 @@ def over_setting(
         over: The numeric setting; None: the only numeric setting that varies.
         by: Other settings that are distinguished; None: all settings that vary.
         direction: Whether higher or lower is better; None: unknown.
+        sizes: See `Results.means`.
 
     Returns:
         The figure and its lines.
@@ -195,11 +205,11 @@ def over_setting(
     if over not in numeric:
         raise ConfigError(f"--over {over}: expected a setting with several numbers as values")
     keys = [key for key in (everything.keys if by is None else by) if key != over]
-    table = Results(records).means(by=[*keys, over], figures=[score])
-    lines_of: dict[str, list[tuple[Combination, list[Source]]]] = {}
-    for row, runs in zip(table.rows, groups_of(table, records), strict=True):
-        lines_of.setdefault(repr(row.settings[:-1]), []).append((row, runs))  # a setting may be a list
-    layout = layout_of(keys, [rows[0][0].settings[:-1] for rows in lines_of.values()])
+    table = Results(records).means(by=[*keys, over], figures=[score], sizes=sizes)
+    lines_of: dict[str, list[Combination]] = {}
+    for row in table.rows:
+        lines_of.setdefault(repr(row.settings[:-1]), []).append(row)  # a setting may be a list
+    layout = layout_of(keys, [rows[0].settings[:-1] for rows in lines_of.values()])
     _require_few(layout.panels)
     lines = [
         line
@@ -224,17 +234,15 @@ def over_setting(
     return figure, lines
 
 
-def _lines_of(
-    rows: Sequence[tuple[Combination, list[Source]]], score: str, name: str, panel: str
-) -> list[Curve]:
+def _lines_of(rows: Sequence[Combination], score: str, name: str, panel: str) -> list[Curve]:
     """Make a line over the last setting; rows that are split into protocols are gaps with one point per seed."""
     ordered = sorted(
-        ((float(row.settings[-1]), row.cells[0], runs) for row, runs in rows), key=lambda each: each[0]
+        ((float(row.settings[-1]), row.cells[0], row.runs) for row in rows), key=lambda each: each[0]
     )
     split = [(x, runs) for x, _, runs in ordered if FormedProtocols.is_split(runs)]
     gaps = {x for x, _ in split}
     cells = [Estimate(mean=None) if x in gaps else cell for x, cell, _ in ordered]
-    bounds = [ends(cell.mean, cell.half_width, _limits(score)) for cell in cells]
+    bounds = [cell.ci95 or (None, None) for cell in cells]
     singles = [
         (x, value) for x, runs in split for run in runs if (value := run.figures.get(score)) is not None
     ]
@@ -251,11 +259,6 @@ def _lines_of(
     return [line, replace(points, low=None, high=None)] if singles else [line]
 
 
-def _limits(score: str) -> tuple[float, float]:
-    """Least and greatest possible value of a score or an accuracy."""
-    return (0, 1) if "accuracy" in score else traits_of(score).bounds or (-math.inf, math.inf)
-
-
 def numeric_keys(keys: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
     """The settings that have several values, all of them numbers."""
     columns = {key: [row[place] for row in rows] for place, key in enumerate(keys)}
@@ -269,7 +272,9 @@ def _only(numeric: Sequence[str]) -> str:
     return numeric[0]
 
 
-def score_heat_map(records: Sequence[Source], score: str, keys: Sequence[str]) -> "Figure":
+def score_heat_map(
+    records: Sequence[Source], score: str, keys: Sequence[str], sizes: EqualSizes | None = None
+) -> "Figure":
     """Plot the means of a score by two settings, the first on the vertical and the second on the horizontal axis.
 
     Raises:
@@ -277,7 +282,7 @@ def score_heat_map(records: Sequence[Source], score: str, keys: Sequence[str]) -
     """
     if len(keys) != 2:
         raise ConfigError(f"--by {','.join(keys)}: expected two settings for a heat map")
-    table = Results(records).means(by=keys, figures=[score])
+    table = Results(records).means(by=keys, figures=[score], sizes=sizes)
     rows, columns = (_ordered([row.settings[side] for row in table.rows]) for side in range(2))
     values = np.full((len(rows), len(columns)), np.nan)
     texts = np.full(values.shape, UNDEFINED, object)
@@ -289,18 +294,21 @@ def score_heat_map(records: Sequence[Source], score: str, keys: Sequence[str]) -
     return heat_map(values, rows, columns, texts=texts.tolist(), title=title, names=(keys[0], keys[1]))
 
 
-def settings_side_by_side(records: Sequence[Source], score: str, direction: str | None = None) -> "Figure":
+def settings_side_by_side(
+    records: Sequence[Source], score: str, direction: str | None = None, sizes: EqualSizes | None = None
+) -> "Figure":
     """Plot a row for each combination of settings, the best first, coloured by the rank of each value in its column.
 
     Args:
         records: The runs, such as the trials of a search.
         score: A measure or a score.
         direction: Whether higher or lower is better; None: higher.
+        sizes: See `Results.means`.
 
     Raises:
         ConfigError: If the score is unknown, no setting varies, or matplotlib is missing.
     """
-    table = Results(records).means(figures=[score])
+    table = Results(records).means(figures=[score], sizes=sizes)
     sign = 1 if direction == "lower" else -1
     rows = [row for row in table.rows if row.cells[0].mean is not None]
     rows.sort(key=lambda row: sign * float(row.cells[0].mean or 0.0))
@@ -326,27 +334,25 @@ def settings_side_by_side(records: Sequence[Source], score: str, direction: str 
     )
 
 
-def score_intervals(table: Means, records: Sequence[Source], score: str, direction: str | None) -> "Figure":
+def score_intervals(table: Means, score: str, direction: str | None) -> "Figure":
     """Plot a row for each combination of settings: the mean of a score, its 95 % interval, and the seeds."""
     place = table.figures.index(score)
     points = []
-    for row, runs in zip(table.rows, groups_of(table, records), strict=True):
-        cell = Estimate(mean=None) if FormedProtocols.is_split(runs) else row.cells[place]
-        low, high = ends(cell.mean, cell.half_width, _limits(score))
-        singles = [value for run in runs if (value := run.figures.get(score)) is not None]
+    for row in table.rows:
+        cell = Estimate(mean=None) if FormedProtocols.is_split(row.runs) else row.cells[place]
+        low, high = cell.ci95 or (None, None)
+        singles = [value for run in row.runs if (value := run.figures.get(score)) is not None]
         name = ", ".join(map(str, row.settings)) or "all runs"
         points.append(Point(row=name, value=cell.mean, low=low, high=high, single=singles, bound=cell.bound))
     return intervals(Panel(points=points, axis=score + ARROWS[direction]), title=", ".join(table.keys))
 
 
-def score_against_score(
-    table: Means, records: Sequence[Source], across: str, up: str, note: str = ""
-) -> "Figure":
+def score_against_score(table: Means, across: str, up: str, note: str = "") -> "Figure":
     """Plot each run that has two scores as a mark, whose colour and panel show its settings."""
     layout = layout_of(table.keys, [row.settings for row in table.rows])
     points: dict[str, list[tuple[float, float]]] = {}
-    for name, runs in zip(layout.names, groups_of(table, records), strict=True):
-        for run in runs:
+    for name, row in zip(layout.names, table.rows, strict=True):
+        for run in row.runs:
             x, y = run.figures.get(across), run.figures.get(up)
             if x is not None and y is not None:
                 points.setdefault(name, []).append((x, y))
@@ -355,22 +361,6 @@ def score_against_score(
         for name, pairs in points.items()
     ]
     return curves(lines, x=across, y=up, heading=layout.heading, notes=[note])
-
-
-def groups_of(table: Means, records: Sequence[Source]) -> list[list[Source]]:
-    """Find the runs of each row that are complete and did not fail."""
-    return [
-        [
-            each
-            for each in records
-            if each.failure is None
-            and each.is_whole
-            and all(
-                each.settings.get(key) == value for key, value in zip(table.keys, row.settings, strict=True)
-            )
-        ]
-        for row in table.rows
-    ]
 
 
 def _require_few(panels: Sequence[str]) -> None:
@@ -415,6 +405,7 @@ def draw(
     over: str | None = None,
     by: Sequence[str] | None = None,
     labels: Mapping[str, str] | None = None,
+    sizes: EqualSizes | None = None,
 ) -> str:
     """Draw runs into a file, and describe the picture in a line.
 
@@ -426,6 +417,7 @@ def draw(
         over: The numeric setting of kind over; None: the only numeric setting that varies.
         by: Settings that are distinguished, two for heat; None: all settings that vary.
         labels: Labels of axes by setting or score; other axes have the default labels.
+        sizes: Subsamples of larger corpora for scores that depend on size; None: values at the corpora's own sizes.
 
     Raises:
         ConfigError: If a name is unknown, too little varies, or matplotlib is missing.
@@ -435,19 +427,24 @@ def draw(
         if name not in known:
             raise unknown_name("setting or score", name, sorted(known))
     with axis_labels(labels or {}):
-        figure, about = _drawn(sources, kind, measure, over, by)
+        figure, about = _drawn(sources, kind, measure, over, by, sizes)
         prepare_picture(file)
         save(figure, file)
     return f"{about} in {file}"
 
 
 def _drawn(
-    sources: Sequence[Source], kind: str, measure: str, over: str | None, by: Sequence[str] | None
+    sources: Sequence[Source],
+    kind: str,
+    measure: str,
+    over: str | None,
+    by: Sequence[str] | None,
+    sizes: EqualSizes | None,
 ) -> tuple["Figure", str]:
     """Make a figure of a kind, and its description; see `draw`."""
     runs = [source for source in sources if source.is_run]
     direction = traits_of(measure).direction or DIRECTIONS.get(measure)
-    whole = [run for run in runs if run.failure is None and run.is_whole]  # others are not drawn
+    whole = [run for run in runs if run.counts()]  # others are not drawn
     number = sum(run.figures.get(measure) is not None for run in whole) or len(whole)
     about = f"{measure} of {number} runs"
     if kind == "plane":
@@ -456,17 +453,17 @@ def _drawn(
         figure, lines = sweep_curves(runs, measure, by)
         about = f"{about}, {_lines(len(lines))} with bands over seeds,"
     elif kind == "over":
-        figure, lines = over_setting(runs, measure, over, by, direction)
+        figure, lines = over_setting(runs, measure, over, by, direction, sizes)
         about = f"{about}, {_lines(len(lines))} with intervals over seeds,"
     elif kind == "heat":
         varying = list(dict.fromkeys(key for run in runs for key in run.settings))
         if by is None and len(varying) < 2:
             raise ConfigError("--kind heat: fewer than two settings vary between these runs")
         keys = by or varying[:2]
-        figure = score_heat_map(runs, measure, keys)
+        figure = score_heat_map(runs, measure, keys, sizes)
         about = f"{about} by {' and '.join(keys)}"
     else:
-        figure = settings_side_by_side(runs, measure, direction)
+        figure = settings_side_by_side(runs, measure, direction, sizes)
         about = f"{measure} and the settings of {number} runs"
     return figure, about
 

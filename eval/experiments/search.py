@@ -484,8 +484,11 @@ def trials_table(search: Mapping[str, Any]) -> Table:
     return Table(columns=columns, rows=rows)
 
 
-def search_lines(search: Mapping[str, Any], base: Base) -> list[str]:
-    """Number of trials, the best trial with the command that repeats it, and the importance of settings."""
+def search_lines(search: Mapping[str, Any], base: Base, seeds: Sequence[int]) -> list[str]:
+    """Number of trials, the best trial with a study that repeats it, and the importance of settings.
+
+    The best of many values is chosen for its noise too, so the study has other seeds than the trials (`seeds`).
+    """
     trials = search["trials"]
     states = [trial["state"] for trial in trials]
     counts = [f"{states.count(state)} {state}" for state in ("done", "pruned", "failed") if state in states]
@@ -493,10 +496,14 @@ def search_lines(search: Mapping[str, Any], base: Base) -> list[str]:
     if search["best"] is not None:
         best = trials[search["best"]]
         settings = {**base.set, **best["settings"]}
+        further = list(range(max(seeds) + 1, max(seeds) + 1 + max(3, len(seeds))))
         lines += [
-            f"best: trial {best['number']}, {search['objective']} {best['value']:.4f}; to repeat it, a study with",
+            f"best: trial {best['number']}, {search['objective']} {best['value']:.4f}, "
+            f"{'too high' if search['direction'] == 'higher' else 'too low'} if others were near, as the best of "
+            f"{states.count('done')}; to measure it, a study with other seeds:",
             f"  base: {base.name}",
             f"  set: {_flow(settings)}",
+            f"  seeds: {further}",
             "or, with one seed,",
             f"  ecsuite train-game {shlex.quote(base.name)} {_assignments(settings)}",
         ]

@@ -36,6 +36,7 @@ from ecsuite.eval.experiments.grids import (
 from ecsuite.eval.metrics import METRIC_OF, find_metric, require_files
 from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.results.sources import MEASURES
+from ecsuite.formats.directory import LANGUAGES_KEY
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.config.sections import METRICS, Experiment, with_training
 from ecsuite.games.plays.evaluation import joined
@@ -226,6 +227,13 @@ def require_scorable(experiments: Iterable[Experiment], metrics: Sequence[str], 
             f"{source}: score: generalisation needs objects held out from training: set "
             "world.held_out=0.3 or similar"
         )
+    if not all(LANGUAGES_KEY in each.evaluation.keep for each in experiments):
+        for name in metrics:
+            if find_metric(name).shared.of_languages:
+                raise ConfigError(
+                    f"{source}: score: {name} is of the languages over training: add set: "
+                    f"{{evaluation.keep: [{LANGUAGES_KEY}]}}"
+                )
     tried = [name for name in metrics if not find_metric(name).shared.is_asked_for]
     kinds = {(repr(each.world), repr(each.task)): each for each in reversed(experiments)}
     for experiment in kinds.values() if tried else ():

@@ -285,7 +285,7 @@ class Sweeps(Benchmark[SweepStudy, Sweep]):
 
     def report(self, study: SweepStudy, finding: Sweep) -> Report:
         """The table over seeds or of the trials, and the runs that are not in it."""
-        lines = [] if finding.search is None else search_lines(finding.search, study.base)
+        lines = [] if finding.search is None else search_lines(finding.search, study.base, study.seeds)
         for run in finding:
             if run.failure is not None:
                 lines.append(f"failed: {run.folder.name}: {run.failure}")

@@ -269,7 +269,7 @@ def accuracy_text(cell: IcyCell, measure: str, missing: str, **options: Any) -> 
     figure = cell.figures[measure]
     if figure is None:
         return nothing(missing)
-    return bounded(estimate(*figure, 3, is_stacked=True, **options), cell.bound(measure))
+    return bounded(estimate(*figure, 3, limits=(0.0, 1.0), is_stacked=True, **options), cell.bound(measure))
 
 
 def mean_of(runs: Sequence[Any], key: str) -> float:

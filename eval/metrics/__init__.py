@@ -10,7 +10,7 @@ and its scores to `METRIC_OF`. A metric's file is imported when the metric is fi
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ecsuite.games.tasks.directions import DIRECTIONS, measure_bound
+from ecsuite.games.tasks.directions import DIRECTIONS, ENDS, measure_bound
 from ecsuite.parts.own_code import is_foreign
 from ecsuite.parts.own_functions import options_in, own_function
 from ecsuite.parts.registry import Registry
@@ -19,7 +19,7 @@ from ecsuite.runtime.errors import ConfigError
 if TYPE_CHECKING:
     from ecsuite.eval.metrics.score import Score
     from ecsuite.eval.metrics.traits import Metric, Traits
-    from ecsuite.eval.statistics.estimates import Bound
+    from ecsuite.eval.statistics.estimates import Bound, Interval
 
 METRICS = Registry(
     word="metric",
@@ -351,6 +351,11 @@ def bound_of(score: "Score") -> "Bound | None":
     if ends is None or ends[0] < score.value < ends[1]:
         return None
     return "upper" if score.value <= ends[0] else "lower"
+
+
+def range_of(name: str) -> "Interval | None":
+    """Least and greatest possible value of a score or measure by name; None if unlimited, or if the corpus decides."""
+    return ENDS.get(name.rpartition(" ")[2]) or traits_of(name).bounds
 
 
 def table_order(score: str) -> int:

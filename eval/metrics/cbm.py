@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array
 
 from ecsuite.corpus import Corpus
-from ecsuite.eval.counts.cooccurrence import Count, Occurrences, are_first
+from ecsuite.eval.counts.cooccurrence import Count, Occurrences, are_first, with_concepts
 from ecsuite.eval.counts.counting import dense_content, message_labels, row_labels, row_of
 from ecsuite.eval.counts.exchange import of_phrases
 from ecsuite.eval.metrics.score import Options, Score, unscored
@@ -353,9 +353,10 @@ def translate(corpus: Corpus, count: Count = "tokens") -> TranslationGraph | Non
     Returns:
         None if the corpus has no concepts.
     """
-    if corpus.concepts is None or not corpus.concepts.values.size:
+    described = with_concepts(corpus)
+    if described is None:
         return None
-    samples = Samples(corpus, count)
+    samples = Samples(described, count)
     weights, present = samples.cooccurrences()
     word, concept = best_match(weights)
     order = np.argsort(-weights[word, concept], kind="stable")
@@ -567,7 +568,8 @@ def sensitivity(corpus: Corpus, count: Count = "tokens", step: int | None = None
         CorpusError: If the corpus has no concepts.
         ValueError: If `step` is below 1.
     """
-    if corpus.concepts is None or not corpus.concepts.values.size:
+    described = with_concepts(corpus)
+    if described is None:
         raise CorpusError("the corpus has no concepts to match words with")
     num_rows = len(corpus.messages)
     if step is None:
@@ -575,7 +577,7 @@ def sensitivity(corpus: Corpus, count: Count = "tokens", step: int | None = None
     if step < 1:
         raise ValueError(f"step {step}: expected at least 1 sample per segment")
 
-    samples = Samples(corpus, count)
+    samples = Samples(described, count)
     phrases = samples.phrases
     repeats = bool((phrases.count > 1).any())
     tables = [phrases.matrix(), *([phrases.once().matrix()] if repeats else [])]

@@ -16,6 +16,7 @@ from dataclasses import replace
 from functools import lru_cache
 from multiprocessing import connection
 from multiprocessing.connection import Connection
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.traits import Metric
 from ecsuite.eval.statistics.cache import corpus_cache
 from ecsuite.eval.statistics.chance import Chance
-from ecsuite.eval.statistics.estimates import mean_and_half_width, standard_error
+from ecsuite.eval.statistics.estimates import NO_SPREAD, clipped, mean_and_half_width, standard_error
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.launchers import num_cores
 from ecsuite.jobs.processes import WORKER_ENVIRONMENT, depend_on_parent, environment
@@ -108,7 +109,8 @@ def compute_parallel(
             if traits.needs_agents:
                 return metric(run, options, runner=runner)
             own = replace(options, run=run) if traits.asks_agents else options
-            return by_speaker(metric, corpus, own, runner=runner)
+            scored = languages_of(corpus) if traits.of_languages else corpus
+            return by_speaker(metric, scored, own, runner=runner)
 
     one_thread = _libraries(len(sys.modules))
     width, groups = 1, list[tuple[str, ...]]()
@@ -260,6 +262,22 @@ def _serve(
     connection.close()
 
 
+def languages_of(corpus: Corpus) -> Corpus:
+    """Languages over training in the folder of a run's language; the corpus itself without them, or if it is a part.
+
+    Raises:
+        DamagedError: If the file was changed.
+    """
+    from ecsuite.formats import read_corpus
+    from ecsuite.formats.directory import BESIDE, CORPUS, LANGUAGES_KEY
+
+    source = Path(str(corpus.metadata.get("source_path", "")))
+    source = source / CORPUS if source.is_dir() else source
+    file = source.with_name(BESIDE[LANGUAGES_KEY]) if source.name == CORPUS else source
+    is_of_run = LANGUAGES_KEY in corpus.metadata and not corpus.metadata.get("where")
+    return read_corpus(file) if is_of_run and file != source and file.is_file() else corpus
+
+
 def speakers_of(corpus: Corpus) -> list[Any]:
     """Speakers of a corpus, sorted by name; empty without the column `speaker`.
 
@@ -317,10 +335,12 @@ def mean_score(
     chance = Chance.average([score.chance for score in defined], known, standard_error(known), len(known) - 1)
     declared = bounds.get(first.name.partition(",")[0]) or (chance.bounds if chance else None)
     low, high = declared or (-math.inf, math.inf)
+    if half_width is not None and half_width < NO_SPREAD:  # equal values do not show the spread over speakers
+        half_width = None
     return structs.replace(
         first,
         value=value,
-        ci95=None if half_width is None else (max(low, value - half_width), min(high, value + half_width)),
+        ci95=clipped(value, half_width, low, high),
         chance=chance,
         reason=None,
         signature=signature,

@@ -21,7 +21,7 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.contingency import Floats, Ints
-from ecsuite.eval.statistics.estimates import average_ranks, clipped, mean_and_half_width
+from ecsuite.eval.statistics.estimates import average_ranks, clipped, mean_and_half_width, mean_of_shares
 from ecsuite.runtime.errors import ConfigError, CorpusError
 from ecsuite.runtime.ragged import Ragged
 
@@ -434,15 +434,13 @@ def _mean_over_pairs(score: Any, by_meaning: Floats | None, details: dict[str, A
     if by_meaning is None:
         return score(value=None, reason=reason)  # type: ignore[no-any-return]
     values = by_meaning.tolist()
-    value, half_width = mean_and_half_width(values)
+    value, ci95 = mean_of_shares(values)
     chance = (
         Chance.from_guesses(1 / len(details["sizes"]), values)
         if "sizes" in details and len(values) > 1
         else None
     )
-    return score(  # type: ignore[no-any-return]
-        value=value, ci95=clipped(value, half_width, 0.0, 1.0), chance=chance, details=details
-    )
+    return score(value=value, ci95=ci95, chance=chance, details=details)  # type: ignore[no-any-return]
 
 
 AGREEMENT = Traits(
@@ -603,6 +601,7 @@ DRIFT = Traits(
     chance="shuffled meanings",
     needs=("meanings",),
     by_name_only=True,
+    of_languages=True,
 )
 DRIFT_AT_REPLACEMENT = replace(
     DRIFT,

@@ -121,6 +121,8 @@ class Traits:
     """Whether a run is scored by its agents instead of its messages, through `Options.run`."""
     by_name_only: bool = False
     """Whether it is computed only if named, as are all metrics that train or need agents."""
+    of_languages: bool = False
+    """Whether a run is scored by its languages over training, `languages.jsonl`, instead of its last language."""
     shares: str = ""
     """Name of work shared with other metrics: one process computes all metrics that share it."""
     pools_speakers: bool = False
@@ -169,6 +171,7 @@ SHARED_TRAITS = (
     "version",
     "trains",
     "by_name_only",
+    "of_languages",
     "pools_speakers",
     "keeps_work",
     "options",

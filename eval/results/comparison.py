@@ -43,6 +43,7 @@ from ecsuite.eval.statistics.estimates import (
     OPPOSITE,
     Difference,
     corrected,
+    cut,
     difference_bound,
     difference_of_estimates,
     paired_difference,
@@ -332,7 +333,9 @@ def difference(first: Sample, second: Sample, at_own_size: Mapping[str, str] | N
         basis = "no interval"
     if measured.ci95 is not None and has_seeds and not is_over_blocks:
         measured = with_effect(measured, one, other, is_paired=is_paired)
-    bound = difference_bound(first.bound, second.bound)
+    bound, limits = difference_bound(first.bound, second.bound), first.limits
+    if measured.ci95 is not None and limits is not None and limits == second.limits:
+        measured = replace(measured, ci95=cut(measured.ci95, (limits[0] - limits[1], limits[1] - limits[0])))
     return replace(measured, source=first.name, baseline=second.name, basis=basis, bound=bound)
 
 
@@ -455,6 +458,8 @@ class Combination:
     """Runs that were ended by the clock, a stop or pruning, or are unfinished, and are not in the means."""
     cells: tuple[Estimate, ...]
     """Estimates, one per figure of the table."""
+    runs: tuple[Source, ...] = ()
+    """The runs whose figures are in the means."""
     formed: FormedProtocols | None = None
     """Number of its runs that formed a protocol; None: unknown for all."""
 
@@ -489,6 +494,7 @@ class Means:
                             "is_best": cell.is_best,
                             "mean": cell.mean,
                             "half_width": cell.half_width,
+                            "ci95": None if cell.ci95 is None else list(cell.ci95),
                             "num_values": cell.num_values,
                             **({} if cell.bound is None else {"bound": cell.bound}),
                         }

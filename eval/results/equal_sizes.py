@@ -20,7 +20,7 @@ from ecsuite.eval.metrics.score import Options
 from ecsuite.eval.results.files import Messages
 from ecsuite.eval.results.samples import Estimate, Sample
 from ecsuite.eval.statistics.contingency import Ints
-from ecsuite.eval.statistics.estimates import ALPHA, Interval, normal_quantile
+from ecsuite.eval.statistics.estimates import ALPHA, Interval, cut, normal_quantile
 from ecsuite.eval.statistics.resampling import few_draws
 from ecsuite.runtime.errors import ConfigError, CorpusError
 
@@ -100,7 +100,7 @@ class EqualSizes:
             value = float(result.by_target[place][metric])
             if self._size(result.sizes[place]) > size:
                 mean = self._mean(result, messages, metric, size, value)
-                interval = None if interval is None else moved(interval, value, mean)
+                interval = None if interval is None else moved(interval, value, mean, result.limits)
                 assert mean.mean is not None
                 value = mean.mean
             rows.append({metric: value})
@@ -171,11 +171,20 @@ def mean_of(values: Sequence[float | None]) -> Estimate:
     return Estimate(mean=mean, half_width=half_width, num_values=len(scores))
 
 
-def moved(interval: Interval, value: float, mean: Estimate) -> Interval:
-    """Interval of a value, moved to the mean over subsamples and widened by its error."""
+def moved(interval: Interval, value: float, mean: Estimate, limits: Interval | None) -> Interval:
+    """Interval of a value, moved to the mean over subsamples, widened by its error and cut at the possible values.
+
+    An end that was cut at the possible values is as far from the value as the other end.
+    """
     assert mean.mean is not None and mean.half_width is not None
-    below, above = (math.hypot(abs(bound - value), mean.half_width) for bound in interval)
-    return mean.mean - below, mean.mean + above
+    widths = [abs(end - value) for end in interval]
+    if limits is not None:
+        widths = [
+            max(widths) if end == limit else width
+            for width, end, limit in zip(widths, interval, limits, strict=True)
+        ]
+    below, above = (math.hypot(width, mean.half_width) for width in widths)
+    return cut((mean.mean - below, mean.mean + above), limits)
 
 
 def is_exhaustive(corpus: Corpus) -> bool:

@@ -360,7 +360,10 @@ class Results(tuple[Source, ...]):
     ) -> tuple["Results", list[str], dict[str, str], bool]:
         """Group counted sources in rows; with the scores to compare, those left out, and whether seeds are merged."""
         if sources and not self:
-            raise ConfigError(f"{sources[0].name}: {sources[0].ending}: --incomplete includes such runs")
+            first = sources[0]
+            raise ConfigError(
+                f"{first.name}: {first.failure or f'{first.ending}: --incomplete includes such runs'}"
+            )
         is_table = as_rows or by is not None or (not distinct and all(each.is_run for each in self))
         placed = self.group(by) if is_table else self
         names, left_out = placed.common_scores() if metrics is None else (list(metrics), {})
@@ -546,10 +549,10 @@ def _reasons(source: Source) -> dict[str, str | None]:
 def _combination(
     row: Sequence[Source], keys: Sequence[str], cells: Sequence[Estimate], *, with_incomplete: bool
 ) -> Combination:
+    runs = [source for source in row if source.counts(with_incomplete=with_incomplete)]
     counted = {
         source.folder if source.is_run and source.folder is not None else number
-        for number, source in enumerate(row)
-        if source.failure is None and source.counts(with_incomplete=with_incomplete)
+        for number, source in enumerate(runs)
     }
     return Combination(
         name=row[0].row,
@@ -560,6 +563,7 @@ def _combination(
             source.failure is None and not source.is_whole and not with_incomplete for source in row
         ),
         cells=tuple(cells),
+        runs=tuple(runs),
         formed=FormedProtocols.of_runs(row),
     )
 

@@ -1,6 +1,7 @@
 """Samples: the values of one score over the seeds of a source, gathered from the records of sources."""
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ecsuite.eval.metrics import METRIC_OF, bound_of, table_order, traits_of
+from ecsuite.eval.metrics import METRIC_OF, bound_of, range_of, table_order, traits_of
 from ecsuite.eval.metrics.conclusions import are_read_alike, passes_of
 from ecsuite.eval.metrics.score import Score, Signature
 from ecsuite.eval.results.files import FILES, XFERBENCH, Messages, name_by_folders, name_of_file, plain
@@ -19,8 +20,10 @@ from ecsuite.eval.results.sources import MOST_SETTINGS, Source
 from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.estimates import (
     ALPHA,
+    NO_SPREAD,
     Bound,
     Interval,
+    cut,
     joint_bound,
     mean_and_half_width,
     normal_quantile,
@@ -156,16 +159,32 @@ class Sample:
         return float(self.values().mean())
 
     @property
+    def limits(self) -> Interval | None:
+        """Least and greatest possible value of the score, see `limits_of_values`."""
+        return limits_of_values(self.targets[0], self.values()) if len(self.targets) == 1 else None
+
+    @property
     def estimate(self) -> "Estimate":
-        """The score with its 95 % interval over seeds."""
+        """The score with its 95 % interval over seeds; equal values have none, as they do not show the spread."""
         cells = list(self.cells.values()) if len(set(self.blocks)) > 1 else [self.seed_scores]
         if len(cells) == 1 or min(map(len, cells)) == 1:  # a cell of one run has no spread of its own
             values = cells[0] if len(cells) == 1 else [float(cell.mean()) for cell in cells]
-            mean, half_width = mean_and_half_width(list(map(float, values)))
-        else:
-            error, freedom = pooled_error([cells])
-            mean, half_width = self.score, student_quantile(1 - ALPHA / 2, freedom) * error if error else 0.0
-        return Estimate(mean=mean, half_width=half_width, num_values=len(self.seeds), bound=self.bound)
+            found = estimate_of(list(map(float, values)), self.limits)
+            return replace(found, num_values=len(self.seeds), bound=self.bound)
+        error, freedom = pooled_error([cells])
+        half_width = None if error < NO_SPREAD else student_quantile(1 - ALPHA / 2, freedom) * error
+        return Estimate(
+            mean=self.score,
+            half_width=half_width,
+            num_values=len(self.seeds),
+            bound=self.bound,
+            limits=self.limits,
+        )
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95 % interval of `score`: over seeds or, of a single corpus, its own."""
+        return self.ci95 if len(self.seeds) == 1 else self.estimate.ci95
 
     @property
     def is_baseline(self) -> bool:
@@ -181,7 +200,7 @@ class Sample:
             "seed_scores": self.seed_scores.tolist(),
             "sizes": list(self.sizes),
             "source": self.source,
-            "ci95": None if self.ci95 is None else list(self.ci95),
+            "ci95": None if (found := self.interval) is None else list(found),
             **({"bounds": list(self.bounds)} if any(self.bounds) else {}),
         }
 
@@ -193,7 +212,7 @@ class Estimate:
     mean: float | None
     """The mean; None if it is undefined."""
     half_width: float | None = None
-    """Half the width of its interval; None for one value."""
+    """Half the width of its interval; None for one value, or equal values."""
     num_values: int = 0
     """Number of values."""
     is_best: bool = False
@@ -205,13 +224,15 @@ class Estimate:
     scores, from their intervals; None without intervals."""
     bound: Bound | None = None
     """Whether the true mean is at least (lower) or at most (upper) this mean, as values are censored; None if not."""
+    limits: Interval | None = None
+    """Least and greatest possible value; None: unlimited."""
 
     @property
     def ci95(self) -> Interval | None:
-        """The interval; None for one value."""
+        """The interval, cut at `limits`; None without `half_width`."""
         if self.mean is None or self.half_width is None:
             return None
-        return self.mean - self.half_width, self.mean + self.half_width
+        return cut((self.mean - self.half_width, self.mean + self.half_width), self.limits)
 
     @property
     def between_sd(self) -> float | None:
@@ -219,6 +240,23 @@ class Estimate:
         if self.sd is None or self.within_sd is None:
             return None
         return math.sqrt(max(0.0, self.sd**2 - self.within_sd**2))
+
+
+def estimate_of(values: Sequence[float], limits: Interval | None) -> Estimate:
+    """Mean of the values of some seeds with its 95 % interval; equal values have none."""
+    mean, half_width = mean_and_half_width(values)
+    return Estimate(
+        mean=mean,
+        half_width=None if half_width is None or half_width < NO_SPREAD else half_width,
+        num_values=len(values),
+        limits=limits,
+    )
+
+
+def limits_of_values(name: str, values: Floats) -> Interval | None:
+    """Least and greatest possible value of a score or measure; None: unlimited, or values in another unit (percent)."""
+    limits = range_of(name)
+    return limits if limits is not None and limits[0] <= values.min() <= values.max() <= limits[1] else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -535,12 +573,24 @@ def _merge(measured: Sequence[tuple[Sample, Path]]) -> Sample:
 
 
 def _of_common_signature(results: Sequence[Sample]) -> list[Sample]:
-    """Results with the only signature that every source has; all results if there is none or more than one."""
+    """Results with the only signature that every source has; otherwise, one signature per row of a table.
+
+    A mean over values of different signatures means nothing: rows with several have the one that most runs have.
+    """
     by_source: dict[tuple[str, str], set[str]] = {}
     for result in results:
         by_source.setdefault((result.name, result.fingerprint or result.source), set()).add(result.signature)
     common = set.intersection(*by_source.values()) if by_source else set()
-    return [result for result in results if len(common) != 1 or result.signature in common]
+    if len(common) == 1:
+        return [result for result in results if result.signature in common]
+    numbers = Counter[str]()
+    for result in results:
+        numbers[result.signature] += len(result.seeds)
+    ranked = {signature: rank for rank, (signature, _) in enumerate(numbers.most_common())}
+    best: dict[str, Sample] = {}
+    for result in sorted(results, key=lambda result: ranked[result.signature]):
+        best.setdefault(result.fingerprint, result)
+    return [result for result in results if not result.blocks or best[result.fingerprint] is result]
 
 
 def _with_different_names(results: Sequence[Sample], settings: Mapping[str, str]) -> list[Sample]:
@@ -593,21 +643,17 @@ def over_seeds(sources: Sequence[Source]) -> list[tuple[str, Sample, Estimate]]:
         of_sources = [(source, source.records_of(name)) for source in sources]
         defined = [source for source, own in of_sources if any(record.value is not None for record in own)]
         records = [record for source in defined for record in source.records_of(name)]
-        errors = [
-            (record.ci95[1] - record.ci95[0]) / 2 / normal_quantile(1 - ALPHA / 2)
+        errors = [  # an interval that is cut at the range of the score has its width on the other side
+            max(record.value - record.ci95[0], record.ci95[1] - record.value) / normal_quantile(1 - ALPHA / 2)
             for record in records
-            if record.ci95 is not None
+            if record.ci95 is not None and record.value is not None
         ]
         for sample in samples_of(defined, name):
             is_known = len(errors) == len(sample.seeds)
-            mean, half_width = mean_and_half_width(sample.seed_scores.tolist())
-            of_seeds = Estimate(
-                mean=mean,
-                half_width=half_width,
-                num_values=len(sample.seeds),
+            of_seeds = replace(
+                sample.estimate,
                 sd=sample.deviation,
                 within_sd=math.sqrt(float(np.mean(np.square(errors)))) if is_known else None,
-                bound=sample.bound,
             )
             found.append((name, sample, of_seeds))
     return found

@@ -152,7 +152,7 @@ class Source:
         if (formed := self.values.get(PROTOCOL)) is not None:
             return bool(formed)
         level = (self.training.get("chance") or self.metadata.get("chance") or {}).get("accuracy")
-        if level is None or self.failure is not None or not self.counts():
+        if level is None or not self.counts():
             return None
         measures = self.measures
         accuracy = measures.get("accuracy") if measures.keys() & {"loss", "reward"} else None  # not in talks
@@ -169,8 +169,12 @@ class Source:
         return self.stopped not in INCOMPLETE
 
     def counts(self, *, with_incomplete: bool = False) -> bool:
-        """Whether it counts in means and comparisons: it did not diverge, and ended as its settings say."""
-        return self.status != "diverged" and (with_incomplete or self.stopped not in INCOMPLETE)
+        """Whether it counts in means and comparisons: it did not fail or diverge, and ended as its settings say.
+
+        A run of which one score failed counts in none, so that all columns of a row are over the same runs.
+        """
+        is_ended = self.failure is None and self.status != "diverged"
+        return is_ended and (with_incomplete or self.stopped not in INCOMPLETE)
 
     def has(self, name: str) -> bool:
         """Whether it has a value of a score or measure."""

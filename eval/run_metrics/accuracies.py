@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance
-from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width
+from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width, mean_of_shares
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def generalisation(run: "Run", options: Options) -> list[Score]:
     if not is_held_out.any():
         return [score(value=None, reason="nothing was held out of training: set world.held_out")]
     of_meanings = _by_meaning(rounds, is_held_out)
-    value, half_width = mean_and_half_width(of_meanings)
+    value, ci95 = mean_of_shares(of_meanings)
     details: dict[str, object] = {
         "held_out_meanings": len(of_meanings),
         "held_out_rounds": int(is_held_out.sum()),
@@ -74,7 +74,7 @@ def generalisation(run: "Run", options: Options) -> list[Score]:
             for count in np.unique(unseen[is_held_out]).tolist()
         }
     chance = Chance.from_guesses(run.players.chance()["accuracy"], of_meanings)
-    return [score(value=value, ci95=clipped(value, half_width, 0.0, 1.0), chance=chance, details=details)]
+    return [score(value=value, ci95=ci95, chance=chance, details=details)]
 
 
 def unseen_pairs(trained: NDArray[np.int64], meanings: NDArray[np.generic]) -> NDArray[np.int64]:
@@ -140,10 +140,10 @@ def noise_objects(run: "Run", options: Options) -> list[Score]:
             score(value=None, reason="the objects of this world are attribute values, not images or features")
         ]
     rounds = played(run, [(noisy, "valid")]).accuracy.tolist()
-    value, half_width = mean_and_half_width(rounds)
+    value, ci95 = mean_of_shares(rounds)
     chance = Chance.from_guesses(run.players.chance()["accuracy"], rounds)
     details = {"accuracy": float(played(run, [(world, "valid")]).accuracy.mean())}
-    return [score(value=value, ci95=clipped(value, half_width, 0.0, 1.0), chance=chance, details=details)]
+    return [score(value=value, ci95=ci95, chance=chance, details=details)]
 
 
 CROSS_PLAY = Traits(

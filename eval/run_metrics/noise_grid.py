@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ecsuite.eval.statistics.estimates import Bound, clipped, mean_and_half_width
+from ecsuite.eval.statistics.estimates import Bound, mean_of_shares
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.curves import Curve, curves
@@ -27,7 +27,7 @@ from ecsuite.games.worlds.world import Batch, Description, World
 from ecsuite.parts.config import parse_value
 from ecsuite.parts.registry import KIND, Part, option_types, pieces_of, read_options, split_names
 from ecsuite.runtime.errors import ConfigError
-from ecsuite.tables.cells import bounded, estimate, text
+from ecsuite.tables.cells import bounded, estimate, percent, text
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
 TRAINED, HELD_OUT = "train", "held_out"
@@ -174,14 +174,14 @@ def noise_grid(
                 accuracies += understood(players, spoken, "valid", experiment).tolist()
     points = []
     for (name, _, rate, position), accuracies in zip(grid, found, strict=True):
-        mean, half_width = mean_and_half_width(accuracies)
+        mean, ci95 = mean_of_shares(accuracies)
         points.append(
             NoisePoint(
                 noise=name,
                 rate=rate,
                 position=None if position is None else position + 1,
                 accuracy=mean,
-                ci95=clipped(mean, half_width, 0.0, 1.0),
+                ci95=ci95,
             )
         )
     return NoiseGrid(points=points, chance=players.chance()["accuracy"], num_rounds=world.num_valid)
@@ -248,8 +248,11 @@ def _table(where: str, points: Sequence[NoisePoint], place: Any) -> Table:
 
 
 def _cell(point: NoisePoint) -> Any:
-    half_width = None if point.ci95 is None else (point.ci95[1] - point.ci95[0]) / 2
-    return bounded(estimate(point.accuracy, half_width, as_percent=True), point.bound)
+    if point.ci95 is None:
+        return bounded(percent(point.accuracy), point.bound)
+    # an interval that is cut at 0 or 1 has its width on the other side
+    half_width = max(abs(end - point.accuracy) for end in point.ci95)
+    return bounded(estimate(point.accuracy, half_width, limits=(0.0, 1.0), as_percent=True), point.bound)
 
 
 def _draw(grid: NoiseGrid, *paths: Path) -> None:

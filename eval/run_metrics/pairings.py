@@ -343,7 +343,7 @@ def _means(groups: Mapping[str, dict[str, Any]]) -> Table:
     rows = []
     for name, found in groups.items():
         half_width = found["half_width"] if found["pairs"] >= FEWEST else None
-        mean = estimate(found["accuracy"], half_width, as_percent=True)
+        mean = estimate(found["accuracy"], half_width, limits=(0.0, 1.0), as_percent=True)
         rows.append(row_of(names[name], found["pairs"], bounded(mean, found.get("bound"))))
     columns = (
         name_column("group", "means"),

@@ -14,7 +14,14 @@ import msgspec
 import numpy as np
 
 from ecsuite.eval.statistics.contingency import Floats
-from ecsuite.eval.statistics.estimates import ALPHA, NO_SPREAD, standard_error, student_quantile, student_tail
+from ecsuite.eval.statistics.estimates import (
+    ALPHA,
+    NO_SPREAD,
+    share_p_value,
+    standard_error,
+    student_quantile,
+    student_tail,
+)
 
 Kind = Literal["shuffle", "constant", "theory"]
 """Source of a chance level: scores of permutations; the best answer without reading messages; a formula."""
@@ -232,11 +239,22 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
     def from_guesses(level: float, values: Sequence[float]) -> "Chance":
         """Make a chance level without spread, from the best constant answer, for a mean of independent values.
 
+        Equal shares do not show the error of their mean: their p-value is binomial, for as many trials as values.
+
         Args:
             level: The level.
             values: Values whose mean is the score.
         """
-        return Chance(kind="constant", level=level, error=standard_error(values), freedom=len(values) - 1)
+        error, number = standard_error(values), math.fsum(values)
+        are_shares = 0 <= min(values) <= max(values) <= 1 and 0 < level < 1
+        is_exact = error is not None and error < NO_SPREAD and are_shares
+        return Chance(
+            kind="constant",
+            level=level,
+            error=error,
+            freedom=len(values) - 1,
+            p_of_theory=share_p_value(number, len(values), level) if is_exact else None,
+        )
 
     @staticmethod
     def average(

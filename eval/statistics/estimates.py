@@ -18,7 +18,7 @@ from ecsuite.eval.statistics.contingency import Floats
 _TOOLS = [name for name in ("f2py", "testing", "ma", "polynomial") if name not in vars(np)]
 vars(np).update(dict.fromkeys(_TOOLS))
 try:
-    from scipy.special import betaincinv, nctdtrinc, ndtr, ndtri, stdtr, stdtrit
+    from scipy.special import betainc, betaincinv, nctdtrinc, ndtr, ndtri, stdtr, stdtrit
 finally:
     for _name in _TOOLS:
         if vars(np).get(_name, ...) is None:
@@ -121,9 +121,15 @@ def resampled_mean(values: Sequence[float], *, tested_per_trained: float) -> tup
     return mean, half_width * math.sqrt(1 + len(values) * tested_per_trained)
 
 
+def cut(interval: Interval, limits: Interval | None) -> Interval:
+    """An interval cut at the least and the greatest possible value; None: unlimited."""
+    low, high = limits or (-math.inf, math.inf)
+    return max(low, interval[0]), min(high, interval[1])
+
+
 def clipped(mean: float, half_width: float | None, low: float, high: float) -> tuple[float, float] | None:
     """Interval of a mean, clipped to the range of its values; None without a half-width."""
-    return None if half_width is None else (max(low, mean - half_width), min(high, mean + half_width))
+    return None if half_width is None else cut((mean - half_width, mean + half_width), (low, high))
 
 
 def share_interval(number: float, of: int) -> Interval:
@@ -137,6 +143,21 @@ def share_interval(number: float, of: int) -> Interval:
     low = float(betaincinv(number, of - number + 1, ALPHA / 2)) if number > 0 else 0.0
     high = float(betaincinv(number + 1, of - number, 1 - ALPHA / 2)) if number < of else 1.0
     return low, high
+
+
+def share_p_value(number: float, of: int, level: float) -> float:
+    """Two-sided exact p-value of a share of `number` of `of` for a probability: twice the smaller binomial tail."""
+    above = float(betainc(number, of - number + 1, level)) if number > 0 else 1.0
+    below = 1 - float(betainc(number + 1, of - number, level)) if number < of else 1.0
+    return min(1.0, 2 * above, 2 * below)
+
+
+def mean_of_shares(values: Sequence[float]) -> tuple[float, Interval | None]:
+    """The mean of values from 0 to 1 and its 95 % interval: Student's, or exact for equal values, without a spread."""
+    mean, half_width = mean_and_half_width(values)
+    if half_width is not None and half_width < NO_SPREAD:
+        return mean, share_interval(mean * len(values), len(values))
+    return mean, clipped(mean, half_width, 0.0, 1.0)
 
 
 def seeds_text(seeds: Sequence[int]) -> str:

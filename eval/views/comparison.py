@@ -71,9 +71,12 @@ OF_BOUNDS = (
     "early; ?: both kinds of bounds."
 )
 OF_SOME = (
-    "n: seeds in the mean, if fewer than the runs: some values are undefined, or lack a combination of other "
-    "settings that all rows share."
+    "n: seeds in the mean, if fewer than the runs: some values are undefined, have another signature than most, or "
+    "lack a combination of other settings that all rows share."
 )
+
+
+NO_INTERVAL = "No interval: one value, or equal values of all seeds, which do not show their spread."
 
 
 FORMED = "protocol: number of seeds whose accuracy is above chance level (95 % interval of their share)."
@@ -251,7 +254,7 @@ def _score_rows(compared: Comparison) -> Table:
         for name in compared.sources:
             sample = score.samples.get(name)
             cell = nothing(UNDEFINED) if sample is None else bounded(number(sample.score), sample.bound)
-            bounds = None if sample is None else sample.ci95  # for CSV and frames
+            bounds = None if sample is None else sample.interval  # for CSV and frames
             cells.append(
                 cell if bounds is None else replace(cell, parts=dict(zip(INTERVAL, bounds, strict=True)))
             )
@@ -314,7 +317,7 @@ def _sources_table(score: ComparedScore) -> Table:
     rows = [
         row_of(
             each.name,
-            bounded(interval(each.score, each.ci95, DIGITS), each.bound),
+            bounded(interval(each.score, each.interval, DIGITS), each.bound),
             number(each.deviation, DIGITS),
             len(each.seeds),
             formed_cell(own),
@@ -385,6 +388,19 @@ def seed_report(sources: Sequence[Source]) -> Report:
     return Report(tables=[_seed_table(means, title)], notes=tuple(lines), data=data, draw=draw)
 
 
+def mean_cell(mean: Estimate, digits: int | None = None, num_runs: int = 0) -> Cell:
+    """Cell of a mean over seeds with its interval, its mark and its role, and n if it has fewer values than runs."""
+    cell = estimate(
+        mean.mean,
+        mean.half_width,
+        digits,
+        num_values=mean.num_values,
+        limits=mean.limits,
+        role="best" if mean.is_best else "",
+    )
+    return of_some(bounded(cell, mean.bound), mean.num_values, num_runs)
+
+
 def _seed_table(means: Sequence[tuple[str, Sample, Estimate]], title: str) -> Table:
     """Table with one row per score: mean with interval over seeds, and the two spreads."""
     columns = (
@@ -399,12 +415,11 @@ def _seed_table(means: Sequence[tuple[str, Sample, Estimate]], title: str) -> Ta
     rows = []
     for name, _, mean in means:
         direction = traits_of(name).direction
-        half_width = None if mean.ci95 is None or mean.mean is None else mean.ci95[1] - mean.mean
         rows.append(
             row_of(
                 name,
                 text(direction, shown=ARROWS[direction]),
-                bounded(estimate(mean.mean, half_width, num_values=mean.num_values), mean.bound),
+                mean_cell(mean),
                 number(mean.sd),
                 number(mean.between_sd),
                 number(mean.within_sd),
@@ -427,7 +442,7 @@ def _draw_means(means: Sequence[tuple[str, Sample, Estimate]], title: str, file:
         points.append(
             Point(
                 row=name,
-                value=mean.mean,
+                value=None if FormedProtocols.is_split(sample.runs) else mean.mean,
                 low=low,
                 high=high,
                 direction=direction,
@@ -446,6 +461,7 @@ def _seed_notes(sources: Sequence[Source], means: Sequence[tuple[str, Sample, Es
         "Mean ± half of Student's 95 % interval over seeds. The standard deviation of seeds has two parts: between "
         "trainings, and within a corpus (noise), from the intervals of single scores."
     ]
+    lines += _equal_notes(mean for *_, mean in means)
     few = [name for name, _, mean in means if mean.num_values < len(sources)]
     if few:
         lines.append(f"Undefined for some seeds: {', '.join(few)}.")
@@ -475,7 +491,7 @@ def draw_comparison(scores: Sequence[ComparedScore], file: Path) -> None:
 
 
 def _point(name: str, result: Sample) -> Point:
-    low, high = result.ci95 or (None, None)
+    low, high = result.interval or (None, None)
     direction = traits_of(name).direction
     return Point(
         row=name,
@@ -537,38 +553,46 @@ def means_table(means: Means, *, is_short: bool = False) -> Table:
         shown = f"{each.num_runs:,}" + (f" ({', '.join(words)})" if words else "")
         runs = Cell(value=each.num_runs, lines=(shown,), parts=dict(zip(LEFT_OUT, left_out, strict=True)))
         settings = (nothing(UNDEFINED) if value is None else text(value) for value in each.settings)
-        cells = [
-            of_some(
-                bounded(
-                    estimate(
-                        cell.mean,
-                        cell.half_width,
-                        MEAN_DIGITS,
-                        num_values=cell.num_values,
-                        role="best" if cell.is_best else "",
-                    ),
-                    cell.bound,
-                ),
-                cell.num_values,
-                each.num_runs,
-            )
-            for cell in each.cells
-        ]
+        cells = (mean_cell(cell, MEAN_DIGITS, each.num_runs) for cell in each.cells)
         rows.append(row_of(*settings, runs, formed_cell(each.formed), *cells))
     some = any(0 < cell.num_values < each.num_runs for each in means.rows for cell in each.cells)
-    notes = [*([OF_SOME] if some else []), *formed_notes(formed)]
+    asked = {name for source in means.sources for name in source.asked}
+    requested = [name for name in means.figures if name in asked and name not in figures]
+    cells_shown = [cell for each in means.rows for cell in each.cells]
+    notes = [
+        *([OF_SOME] if some else []),
+        *_undefined_notes(means, [*figures, *requested]),
+        *_equal_notes(cells_shown),
+        *formed_notes(formed),
+    ]
     if left := [place for place, name in enumerate(means.figures) if name not in figures]:
         best = sum(any(each.cells[place].is_best for each in means.rows) for place in left)
         notes.append(f"{len(left)} more scores{f', {best} with a best value' if best else ''}: add --all")
     if means.comparison is not None:
-        if any(cell.is_best for each in means.rows for cell in each.cells):
+        if any(cell.is_best for cell in cells_shown):
             notes.append(BEST)
         notes += family_notes(means.comparison)
         reasons = dict.fromkeys(score.reason for score in means.comparison.scores if score.reason)
         notes += [f"Not compared: {why}." for why in reasons]
-    if any(cell.bound for each in means.rows for cell in each.cells) and OF_BOUNDS not in notes:
+    if any(cell.bound for cell in cells_shown) and OF_BOUNDS not in notes:
         notes.append(OF_BOUNDS)
     return Table(columns=columns, rows=rows, notes=notes)
+
+
+def _undefined_notes(means: Means, figures: Sequence[str]) -> list[str]:
+    """Reasons why some of the figures are undefined in some runs, the same reason once."""
+    names: dict[str, dict[str, None]] = {}
+    for name in figures:
+        for source in means.sources:
+            for record in source.records_of(name):
+                if record.value is None and record.reason:
+                    names.setdefault(record.reason, {})[name] = None
+    return [f"Undefined in some runs: {', '.join(of)}: {reason}." for reason, of in names.items()]
+
+
+def _equal_notes(means: Iterable[Estimate]) -> list[str]:
+    """Note on means without an interval although they are over several seeds."""
+    return [NO_INTERVAL] * any(mean.num_values > 1 and mean.half_width is None for mean in means)
 
 
 def noise_notes(sources: Sequence[Source], figures: Sequence[str]) -> list[str]:

@@ -1,14 +1,19 @@
 """Tables and figure of a comparison: scores, differences (to a baseline, by pair, by language), writing systems."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ecsuite.eval.metrics.score import Signature
+from ecsuite.eval.results.equal_sizes import EqualSizes
+from ecsuite.eval.results.files import XFERBENCH
+from ecsuite.eval.results.results import Results
+from ecsuite.eval.results.samples import samples_of
 from ecsuite.eval.statistics.estimates import Difference
+from ecsuite.eval.views import comparison as views
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
-from ecsuite.eval.xferbench.comparison import XferBenchComparison, anchors_for, in_words
+from ecsuite.eval.xferbench.comparison import XferBenchComparison, anchors_for, compare, in_words
 from ecsuite.eval.xferbench.normalising import WritingMatrix
 from ecsuite.tables.cells import INTERVAL, Cell, Role, interval, nothing, number, p_value, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
@@ -200,3 +205,26 @@ def _title(comparison: XferBenchComparison) -> str:
     number = len(comparison.results)
     sources = comparison.results[0].name if number == 1 else f"{number} sources, best first"
     return f"XferBench ({', '.join(settings)}): {sources}" if settings else f"XferBench: {sources}"
+
+
+def compare_sources(
+    sources: Results,
+    names: Sequence[str] | None,
+    baseline: str | None,
+    *,
+    by: Sequence[str] | None,
+    with_incomplete: bool,
+    sizes: EqualSizes,
+) -> Report:
+    """Compare sources, and report the comparison: in XferBench alone over languages and seeds, otherwise by one rule.
+
+    Several trainings of one game are compared in XferBench as in every other score. See `Results.compare`.
+    """
+    if names == [XFERBENCH] or (names is None and sources.common_scores()[0] == [XFERBENCH]):
+        counted = Results(each for each in sources if each.counts(with_incomplete=with_incomplete))
+        groups = {each.group or str(number) for number, each in enumerate(counted)}
+        if by is None and 0 < len(counted) == len(groups):
+            return report(compare(samples_of(counted, XFERBENCH), baseline))
+    compared = sources.compare(names, baseline, by=by, with_incomplete=with_incomplete, sizes=sizes)
+    is_one = names is not None and len(names) == 1
+    return views.report_one(compared) if is_one else views.report(compared)

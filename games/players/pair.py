@@ -150,9 +150,14 @@ class Pair(nn.Module):
         loss, message = played.loss, played.message
         compared: dict[str, Any] = {} if likely is None else {"greedy": (likely.loss, likely.cost)}
         measures = {name: value.mean() for name, value in played.measures.items()}
+        measures = {"loss": loss.detach().mean(), **measures, "length": message.length.detach().mean()}
+        if self.training:  # the terms of the objective
+            own = {"divergence": message.divergence, "distortion": message.distortion}
+            measures |= {name: each.detach().mean() for name, each in own.items() if each is not None}
+            measures |= self.loss.terms(played.cost)
         return PlayResult(
             objective=self.speaker.channel.objective(loss, played.cost, message, **compared),
-            measures={"loss": loss.detach().mean(), **measures, "length": message.length.detach().mean()},
+            measures=measures,
             message=message,
             outputs=played,
         )

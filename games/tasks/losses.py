@@ -114,6 +114,14 @@ class Loss(nn.Module, ABC):
             message: The message.
         """
 
+    def terms(self, cost: Tensor) -> dict[str, Tensor]:
+        """Further terms of the objective and their weights in a training step, scalars for the log, after `forward`.
+
+        Args:
+            cost: The cost of each message, (batch,).
+        """
+        return {"cost": cost.detach().mean()} if self.length_cost else {}
+
     def over_pairs(self, results: Sequence[Any], meetings: Sequence[Any]) -> Tensor:
         """Compute the objective of a step with several pairs, a scalar; called if of_pairs is several.
 
@@ -294,6 +302,10 @@ class ElboLoss(Loss):
         surprisal = self._surprisal(message)
         cost = beta * (message.log_probability + surprisal).detach()
         return loss + beta * (surprisal - surprisal.detach()), cost
+
+    def terms(self, cost: Tensor) -> dict[str, Tensor]:
+        """Beta, and the cost: beta times the divergence."""
+        return {"cost": cost.detach().mean(), "beta": self.beta.clone()}
 
     def _surprisal(self, message: Message) -> Tensor:
         """Return -log p of messages of symbol ids, (batch,)."""

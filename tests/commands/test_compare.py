@@ -132,3 +132,35 @@ def test_similarity_of_two_languages(printed, ecsuite, tmp_path):
     assert found["scores"][0]["value"] == pytest.approx(5 / 6)
     code, _, err = ecsuite("compare", "one", "--metric", "language_similarity")
     assert (code, err) == (2, "language_similarity compares 2 languages, got 1 results\n")
+
+
+def test_trainings_of_one_game_are_one_source_in_xferbench_too(ecsuite, tmp_path):
+    """Three seeds of two channels, whose difference is that of the table: over trainings, not over languages."""
+    for kind, level in (("a", 6.0), ("b", 5.9)):
+        for seed in (1, 2, 3):
+            folder = tmp_path / "mine" / f"{kind}{seed}"
+            folder.mkdir(parents=True)
+            config = {"name": "game", "channel": {"kind": kind}, "training": {"seed": seed}}
+            (folder / "metadata.json").write_text(json.dumps({"config": config}))
+            (folder / "config.yaml").write_text(json.dumps(config))
+            values = {target: level + seed / 5 + place / 10 for place, target in enumerate("abcdefgh")}
+            score = {"name": "xferbench", "value": sum(values.values()) / 8, "details": {"by_target": values},
+                     "signature": "xferbench|preset:mini|targets:embedded|precision:fp32|seed:0|v:1"}  # fmt: skip
+            (folder / "scores.json").write_text(json.dumps({"corpus": {}, "scores": [score]}))
+    code, out, err = ecsuite("compare", tmp_path / "mine", "--metric", "xferbench", "--json")
+    assert code == 0, err
+    data = json.loads(out)
+    [difference] = data["differences"]
+    assert [len(source["seeds"]) for source in data["sources"]] == [3, 3]
+    assert difference["mean"] == pytest.approx(0.1) and difference["conclusion"] == "not significant"
+
+
+def test_python_compares_xferbench_as_the_command(as_json):
+    """Two of the paper's sources, of one seed: over languages."""
+    import ecsuite as ec
+
+    told = as_json("compare", "runs/French", "runs/Disc, small", "--metric", "xferbench")["differences"]
+    found = ec.compare("runs/French", "runs/Disc, small", metric="xferbench")["differences"]
+    assert [(each["mean"], each["p_value"], each["conclusion"]) for each in found] == [
+        (each["mean"], each["p_value"], each["conclusion"]) for each in told
+    ]

@@ -130,6 +130,31 @@ def test_a_prior_of_lengths_is_a_cost_of_length_and_an_entropy_bonus_of_relaxed_
     assert torch.allclose(*found, atol=1e-6) and found[0].abs().max() > 0.01
 
 
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        (["channel=gumbel", "loss=elbo,beta=0.5"], {"beta", "cost"}),
+        (["channel=reinforce", "loss=task,length_cost=0.1", "society.senders=2"], {"cost"}),
+        (["channel=vqvib,complexity=0.3"], {"divergence", "distortion"}),
+        (["channel=gumbel"], set()),
+    ],
+)
+def test_terms_of_the_objective_are_measures_of_training_steps(changes, names):
+    experiment = load_experiment("disc_tiny", [*SMALL, *changes])
+    players = make_population(experiment, make_world(experiment))
+    found = players.train_on(0, 0, 0, None)
+    terms = {name: float(value) for name, value in found.measures.items()}
+    objective = found.objective.item()
+    assert terms.keys() - {"loss", "accuracy", "length"} == names
+    if "beta" in names:
+        assert terms["beta"] == 0.5 and objective == pytest.approx(terms["loss"] + terms["cost"])
+    elif "divergence" in names:
+        weighted = 0.3 * terms["divergence"] + terms["distortion"]
+        assert objective == pytest.approx(terms["loss"] + weighted, rel=1e-5)
+    elif "cost" in names:
+        assert terms["cost"] == pytest.approx(0.1 * terms["length"])
+
+
 def test_schedules_of_beta():
     channel = channel_of()
     linear = elbo(channel, beta=2.0, beta_schedule="linear", beta_steps=4)

@@ -12,6 +12,7 @@ import numpy as np
 from ecsuite.eval.experiments.claims.claim import Arm, Claim, Criterion, Statistic, Success
 from ecsuite.eval.metrics import bound_of
 from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.results.samples import Estimate, estimate_of, limits_of_values
 from ecsuite.eval.results.sources import Source, Status
 from ecsuite.eval.statistics.bootstrap import statistic_interval
 from ecsuite.eval.statistics.contingency import Floats
@@ -23,7 +24,6 @@ from ecsuite.eval.statistics.estimates import (
     average_ranks,
     difference_bound,
     joint_bound,
-    mean_and_half_width,
     paired_difference,
     unpaired_difference,
     with_effect,
@@ -373,10 +373,6 @@ class ArmFigure:
     """Settings of the arm's runs."""
     by_seed: Mapping[int, SeedValue | None]
     """The value of each seed; None: undefined."""
-    mean: float | None
-    """The mean over seeds."""
-    half_width: float | None
-    """Half the width of the 95 % interval of the mean."""
     runs: tuple[Source, ...] = ()
     """Runs of the arm."""
 
@@ -386,9 +382,13 @@ class ArmFigure:
         return [each.value for each in self.by_seed.values() if each is not None]
 
     @property
-    def bound(self) -> Bound | None:
-        """Whether `mean` is a lower or upper bound of the true mean."""
-        return joint_bound(each.bound for each in self.by_seed.values() if each is not None)
+    def mean(self) -> Estimate:
+        """The mean over seeds with its interval, and whether it is a bound of the true mean."""
+        if not self.defined:
+            return Estimate(mean=None)
+        bound = joint_bound(each.bound for each in self.by_seed.values() if each is not None)
+        limits = limits_of_values(self.figure, np.array(self.defined))
+        return replace(estimate_of(self.defined, limits), bound=bound)
 
 
 def arm_figures(claim: Claim, outcome: ClaimOutcome) -> Iterator[ArmFigure]:
@@ -401,13 +401,9 @@ def arm_figures(claim: Claim, outcome: ClaimOutcome) -> Iterator[ArmFigure]:
     for name, statistic in statistics:
         for arm in criterion.arms:
             values = values_by_seed(outcome.runs, arm, statistic, seeds)
-            defined = [each.value for each in values.values() if each is not None]
-            mean, half_width = mean_and_half_width(defined) if defined else (None, None)
             yield ArmFigure(
                 figure=name,
                 arm=arm_name(arm),
                 by_seed=values,
-                mean=mean,
-                half_width=half_width,
                 runs=tuple(run for run in outcome.runs if has_settings(run.settings, arm)),
             )

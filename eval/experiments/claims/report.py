@@ -24,9 +24,9 @@ from ecsuite.eval.experiments.claims.verdict import (
 from ecsuite.eval.results.samples import FormedProtocols
 from ecsuite.eval.statistics.estimates import seeds_text
 from ecsuite.eval.views.citations import reference
-from ecsuite.eval.views.comparison import formed_cell, formed_column, formed_notes
+from ecsuite.eval.views.comparison import formed_cell, formed_column, formed_notes, mean_cell
 from ecsuite.eval.views.console import Report
-from ecsuite.eval.views.figures.canvas import ends, save
+from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 from ecsuite.runtime.time_left import duration_text
 from ecsuite.tables.cells import (
@@ -35,7 +35,6 @@ from ecsuite.tables.cells import (
     MARKS,
     UNDEFINED,
     bounded,
-    estimate,
     interval,
     number,
     p_value,
@@ -158,7 +157,7 @@ def _arms_table(claim: Claim, outcome: ClaimOutcome) -> Table:
             each.figure,
             each.arm,
             formed_cell(own),
-            bounded(estimate(each.mean, each.half_width, num_values=len(each.defined)), each.bound),
+            mean_cell(each.mean),
             ", ".join(
                 UNDEFINED if one is None else f"{MARKS[one.bound]}{one.value:.3g}"
                 for one in each.by_seed.values()
@@ -192,9 +191,9 @@ def draw_claim(claim: Claim, outcome: ClaimOutcome, file: Path) -> None:
 
 
 def _point(each: ArmFigure) -> Point:
-    low, high = ends(each.mean, each.half_width)
-    mean = None if FormedProtocols.is_split(each.runs) else each.mean
-    return Point(row=each.arm, value=mean, low=low, high=high, single=each.defined, bound=each.bound)
+    low, high = each.mean.ci95 or (None, None)
+    mean = None if FormedProtocols.is_split(each.runs) else each.mean.mean
+    return Point(row=each.arm, value=mean, low=low, high=high, single=each.defined, bound=each.mean.bound)
 
 
 def list_rows(rows: Sequence[VerdictRow]) -> list[str]:

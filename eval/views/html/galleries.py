@@ -9,8 +9,10 @@ import numpy as np
 
 from ecsuite.eval.experiments import pictures
 from ecsuite.eval.metrics import table_order
+from ecsuite.eval.metrics.conclusions import Conclusion, conclusions
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.comparison import Means
+from ecsuite.eval.results.equal_sizes import EqualSizes
 from ecsuite.eval.results.logs import read_evaluations
 from ecsuite.eval.results.sources import Source, kind_of
 from ecsuite.eval.statistics.correlation import spearman
@@ -19,7 +21,6 @@ from ecsuite.eval.views.figures.canvas import as_svg
 from ecsuite.eval.views.figures.curves import Curve
 from ecsuite.eval.views.figures.efficiency_plane import draw_plane, planes
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
-from ecsuite.eval.views.score_tables import score_fields
 from ecsuite.games.runs.run_folder import RunFolder
 from ecsuite.runtime.errors import ConfigError
 
@@ -115,7 +116,7 @@ def systems(sources: Sequence[Source], places: Mapping[str, int], names: Sequenc
                 problem=source.failure or ("" if source.is_whole else source.ending),
                 num_messages=_num_messages(source),
                 corpus=places.get(source.title),
-                cells=tuple(_cell(source.records_of(name)) for name in chosen),
+                cells=tuple(cells_of(source, chosen)),
             )
             for source in sources
         ),
@@ -135,21 +136,37 @@ def _num_messages(source: Source) -> int | None:
     return int(number) if isinstance(number, int | float) else None
 
 
-def _cell(records: Sequence[Score]) -> SystemScore:
-    if not records:
-        return SystemScore(value=None, reason="not measured")
-    record = records[0]
+def cells_of(source: Source, names: Sequence[str]) -> list[SystemScore]:
+    """The named scores of a source; grey if `ecsuite score` does not conclude that they differ from chance."""
+    records = [record for record in source.records if not record.is_measure]
+    found: dict[str, tuple[Score, Conclusion]] = {}
+    for record, judged in zip(records, conclusions(records, _num_messages(source)), strict=True):
+        found.setdefault(record.name, (record, judged))
+    return [
+        _cell(*found[name]) if name in found else SystemScore(value=None, reason="not measured")
+        for name in names
+    ]
+
+
+def _cell(record: Score, judged: Conclusion) -> SystemScore:
     if record.value is None:
         return SystemScore(value=None, reason=record.reason or "undefined")
-    names = ("value", "value_low", "value_high", "chance", "chance_low", "chance_high")
-    fields = score_fields(record)
-    value, low, high, level, bottom, top = (
-        float(each) if isinstance(each := fields[name], int | float) else None for name in names
+    low, high = record.ci95 or (None, None)
+    chance, is_faint = record.chance, judged.relation in ("equal", "unknown")
+    if (
+        chance is not None and judged.p_holm is None
+    ):  # as in a file without the permutations: what it has decides
+        word = record.stored.get("conclusion")
+        holds_level = low is not None and high is not None and low <= chance.level <= high
+        is_faint = holds_level or chance.low <= record.value <= chance.high
+        is_faint = not word.startswith(("above", "below")) if isinstance(word, str) else is_faint
+    return SystemScore(
+        value=float(record.value),
+        low=low,
+        high=high,
+        chance=None if chance is None else chance.level,
+        is_faint=is_faint,
     )
-    assert value is not None
-    holds_level = low is not None and high is not None and level is not None and low <= level <= high
-    is_in_band = bottom is not None and top is not None and bottom <= value <= top
-    return SystemScore(value=value, low=low, high=high, chance=level, is_faint=holds_level or is_in_band)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -173,7 +190,11 @@ class Gallery:
 
 
 def galleries(
-    table: Means, sources: Sequence[Source], about: Sequence[ScoreAbout], compared: Differences | None
+    table: Means,
+    sources: Sequence[Source],
+    about: Sequence[ScoreAbout],
+    compared: Differences | None,
+    sizes: EqualSizes,
 ) -> list[Gallery]:
     """Galleries that have figures.
 
@@ -182,17 +203,18 @@ def galleries(
         sources: The runs of the table.
         about: Meaning, direction and signatures of its scores.
         compared: Differences of its rows to a base; None without a comparison.
+        sizes: Subsamples of the table.
 
     Raises:
         ConfigError: If matplotlib is not installed.
     """
-    ended = [source for source in sources if source.failure is None and source.is_whole]
+    ended = [source for source in sources if source.counts()]
     found = [
         Gallery(
             id="curves",
             title="Learning curves",
             choice="Measure",
-            caption="Lines are means over seeds, bands reach from the lowest to the highest seed; a line ends with "
+            caption="Lines are means over seeds, bands are Student's 95 % intervals of the means; a line ends with "
             "its shortest seed. If some seeds formed a protocol and others did not, each has a line.",
             figures=tuple(_curves(table, ended)),
         ),
@@ -202,7 +224,7 @@ def galleries(
             choice="Score",
             caption="Means over all runs with these settings; lines and bands around them are 95 % intervals. "
             "Points without a mean are seeds, some of which formed a protocol and others did not.",
-            figures=tuple(_scores(table, ended, about)),
+            figures=tuple(_scores(table, ended, about, sizes)),
         ),
         Gallery(
             id="of-differences",
@@ -216,7 +238,7 @@ def galleries(
             title="Two scores",
             choice="Scores",
             caption="A mark for each run.",
-            figures=tuple(_pairs(table, ended)),
+            figures=tuple(_pairs(table)),
         ),
     ]
     return [gallery for gallery in found if gallery.figures]
@@ -296,7 +318,9 @@ def _in_words(line: Curve) -> str:
     return f"{' '.join(each for each in (line.panel, line.name) if each)}: {begin}, {end}"
 
 
-def _scores(table: Means, sources: Sequence[Source], about: Sequence[ScoreAbout]) -> Iterator[GalleryItem]:
+def _scores(
+    table: Means, sources: Sequence[Source], about: Sequence[ScoreAbout], sizes: EqualSizes
+) -> Iterator[GalleryItem]:
     """Figures of each score by settings: lines over a single numeric one, a map of two, or a row per combination."""
     rows, keys = [row.settings for row in table.rows], table.keys
     is_line = len(pictures.numeric_keys(keys, rows)) == 1
@@ -305,11 +329,13 @@ def _scores(table: Means, sources: Sequence[Source], about: Sequence[ScoreAbout]
     for each in about[:MOST] if len(rows) > 1 else ():
         with suppress(ConfigError):  # too many panels
             if is_line:
-                figure = pictures.over_setting(sources, each.name, by=keys, direction=each.direction)[0]
+                figure = pictures.over_setting(
+                    sources, each.name, by=keys, direction=each.direction, sizes=sizes
+                )[0]
             elif is_map:
-                figure = pictures.score_heat_map(sources, each.name, keys)
+                figure = pictures.score_heat_map(sources, each.name, keys, sizes)
             elif len(rows) <= pictures.MAX_ROWS:
-                figure = pictures.score_intervals(table, sources, each.name, each.direction)
+                figure = pictures.score_intervals(table, each.name, each.direction)
             else:
                 break
             summary = f"{len(rows)} combinations of settings. The means are in the table of scores."
@@ -333,9 +359,9 @@ def _differences(compared: Differences) -> Iterator[GalleryItem]:
             yield GalleryItem(name=score, svg=as_svg(intervals(panel), f"Differences: {score}", summary))
 
 
-def _pairs(table: Means, sources: Sequence[Source]) -> Iterator[GalleryItem]:
+def _pairs(table: Means) -> Iterator[GalleryItem]:
     """Figures of the first figure of the table against each other one."""
-    runs = [run for group in pictures.groups_of(table, sources) for run in group]  # the runs that are drawn
+    runs = [run for row in table.rows for run in row.runs]
     for across, up in [(table.figures[0], other) for other in table.figures[1 : MOST + 1]]:
         pairs = [(run.figures.get(across), run.figures.get(up)) for run in runs]
         both = np.array([pair for pair in pairs if None not in pair], dtype=np.float64).reshape(-1, 2)
@@ -343,7 +369,7 @@ def _pairs(table: Means, sources: Sequence[Source]) -> Iterator[GalleryItem]:
             continue
         rank = float(spearman(both[:, 0], both[:, 1]))
         summary = "" if np.isnan(rank) else f"Spearman's rank correlation over {len(both)} runs: {rank:.2f}"
-        figure = pictures.score_against_score(table, sources, across, up, summary)
+        figure = pictures.score_against_score(table, across, up, summary)
         yield GalleryItem(
             name=f"{up} against {across}", svg=as_svg(figure, f"{up} against {across}", summary)
         )

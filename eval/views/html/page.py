@@ -17,7 +17,7 @@ from ecsuite.eval.results.equal_sizes import EqualSizes
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.citations import bibliography, names_in_run
-from ecsuite.eval.views.comparison import about_scores, differences, formed_notes
+from ecsuite.eval.views.comparison import MEAN_DIGITS, about_scores, differences, mean_cell, means_table
 from ecsuite.eval.views.figures.tiles import MARKERS, NAMED_COLOURS
 from ecsuite.eval.views.html.corpora import corpora_data
 from ecsuite.eval.views.html.galleries import galleries, plane_galleries, system_galleries, systems
@@ -156,9 +156,13 @@ def write_report(
         overview=overview(sources),
         table=table,
         about=about,
-        formed_notes=formed_notes(row.formed for row in table.rows) if table else [],
+        score_notes=means_table(table).notes if table else (),
+        has_protocols=any(row.formed is not None and row.formed.of > 1 for row in table.rows)
+        if table
+        else False,
+        mean_text=lambda mean, num_runs: mean_cell(mean, MEAN_DIGITS, num_runs).text,
         galleries=[
-            *(galleries(table, runs, about, compared) if table else []),
+            *(galleries(table, runs, about, compared, sizes) if table else []),
             *(system_galleries(rows) if rows else []),
             *plane_galleries(sources),
         ],

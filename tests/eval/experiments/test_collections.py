@@ -10,8 +10,10 @@ import yaml
 from scipy import stats
 
 import ecsuite as ec
+from compared_sources import run
 from ecsuite.eval.experiments.corpora import CorpusContent, members_of
 from ecsuite.eval.experiments.correlations import correlate, correlation_report, read_table
+from ecsuite.eval.results.results import Results
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -214,3 +216,10 @@ def test_folders_of_scored_corpora_are_read_too(tmp_path):
     table = read_table([tmp_path])
     assert [source.name for source in table.sources][:2] == ["s0/v0", "s0/v3"]
     assert table.groups().tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_runs_that_were_ended_early_do_not_count(tmp_path, monkeypatch):
+    runs = [run(f"{place}", {"a": place}, 1, {}, {"topsim": place / 10}, group=str(place)) for place in range(6)]
+    runs.append(run("6", {"a": 6}, 1, {}, {"topsim": 0.9}, group="6", stopped="minutes"))
+    monkeypatch.setattr(Results, "read", lambda paths: Results(runs))
+    assert [source.name for source in read_table([tmp_path]).sources] == ["0", "1", "2", "3", "4", "5"]

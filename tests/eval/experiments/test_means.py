@@ -1,12 +1,17 @@
 """Tables over settings: means and intervals by hand, all forms, and records of sweeps and of run folders."""
 
+from dataclasses import replace
+from itertools import product
+
 import numpy as np
 import pytest
+from msgspec import structs
 from scipy import stats
 
 from compared_sources import run
+from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.results import Results
-from ecsuite.eval.views.comparison import means_table, noise_notes
+from ecsuite.eval.views.comparison import NO_INTERVAL, OF_SOME, means_table, noise_notes
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -50,6 +55,24 @@ def test_means_have_students_intervals():
         Results(RECORDS).means(by=["channel.kid"])
     with pytest.raises(ConfigError, match=r"unknown figure 'topsym'; did you mean 'topsim'\?"):
         Results(RECORDS).means(figures=["topsym"])
+
+
+def test_intervals_end_at_the_possible_values_and_equal_values_have_none():
+    values = {"a": (0.9, 0.96), "b": (0.4, 0.4), "c": (87, 93)}
+    runs = [run(f"{row}{seed}", {"row": row}, seed, {"accuracy": value}, {})
+            for row, pair in values.items() for seed, value in enumerate(pair)]  # fmt: skip
+    first, equal, percent = (row.cells[0] for row in Results(runs).means(figures=["accuracy"]).rows)
+    assert first.ci95 == (pytest.approx(0.93 - 12.706 * 0.03, abs=1e-4), 1.0) and equal.ci95 is None
+    assert percent.ci95 == pytest.approx((90 - 12.706 * 3, 90 + 12.706 * 3), abs=1e-2)  # not shares
+    [score] = Results(runs[:4]).compare(["accuracy"]).scores
+    assert score.difference("row=a", "row=b").ci95[1] == pytest.approx(0.53 + 12.706 * 0.03, abs=1e-4)
+    far = [
+        run(f"{row}{seed}", {"row": row}, seed, {"accuracy": row / 2 + seed / 5}, {})
+        for row in (0, 1)
+        for seed in (0, 1)
+    ]
+    [difference] = Results(far).compare(["accuracy"]).differences
+    assert difference.ci95 == (pytest.approx(0.5 - 4.302653 * 0.02**0.5, abs=1e-4), 1.0)
 
 
 def test_seeds_that_formed_a_protocol_are_counted():
@@ -125,6 +148,19 @@ def test_only_combinations_that_all_have_are_compared():
     assert [row.cells[0].is_best for row in Results(runs).means(by=["max_len"]).rows] == [False, True]
 
 
+def test_a_row_with_several_signatures_has_the_mean_of_one():
+    """Distances of Hamming in three runs of each row, Euclidean ones in two."""
+    runs = []
+    for distance, seeds, value in (("hamming", (1, 2, 3), 0.2), ("euclid", (1, 2), 0.5)):
+        for row, seed in product("ab", seeds):
+            score = Score(name="topsim", value=value + seed / 100, signature=f"topsim|mdist:{distance}|v:4")
+            each = run(f"{row}{distance}{seed}", {"row": row, "world": distance}, seed, {}, {})
+            runs.append(replace(each, records=(score,)))
+    means = Results(runs).means(by=["row"])
+    assert [(row.cells[0].mean, row.cells[0].num_values) for row in means.rows] == [(pytest.approx(0.22), 3)] * 2
+    assert len(means.comparison.differences) == 1 and OF_SOME in means_table(means).notes
+
+
 @pytest.mark.parametrize(
     ("noise", "expected"),
     [
@@ -144,11 +180,35 @@ def test_a_table_says_with_what_noise_its_figures_are(noise, expected):
 
 def test_forms_of_a_table():
     table = means_table(Results(RECORDS).means())
-    assert table.markdown().splitlines()[2] == "| gumbel | 5 | 2 | 0.500 ± 0.000 | 0.200 ± 1.271 |"
+    assert table.markdown().splitlines()[2] == r"| gumbel | 5 | 2 | 0.500 | 0.200 \[-1.000, 1.000\] |"
     latex = table.latex().splitlines()
-    assert latex[1] == r"\begin{tabular}{llrrr}" and latex[-1] == r"\end{tabular}"
-    assert r"channel.vocab\_size" in latex[3] and r"0.200 $\pm$ 1.271 \\" in latex[5]
+    assert latex[1] == r"\begin{tabular}{llrrr}" and r"\end{tabular}" in latex
+    assert r"channel.vocab\_size" in latex[3] and r"0.200 {[}$-$1.000, 1.000{]} \\" in latex[5]
+    assert NO_INTERVAL in table.notes and table.to_frame()["topsim_low"][0] == -1
     assert "1 (1 failed)" in str(table)
+
+
+def test_undefined_scores_have_their_reason():
+    runs = [run(f"{seed}", {"row": "a"}, seed, {}, {"topsim": value}) for seed, value in ((1, None), (2, 0.5))]
+    undefined = replace(runs[0], records=(structs.replace(runs[0].records[0], reason="all distances are equal"),))
+    table = means_table(Results([undefined, runs[1]]).means())
+    assert "Undefined in some runs: topsim: all distances are equal." in table.notes
+
+
+def test_all_columns_of_a_row_are_over_the_same_runs():
+    """One score of the third run failed: the run counts neither in the accuracy nor in the other scores."""
+    runs = [
+        run(f"{row}{seed}", {"row": row}, seed, {"accuracy": 0.5 + seed / 10}, {"topsim": seed / 10}, failure=why)
+        for row in "ab" for seed, why in ((1, None), (2, None), (3, "cbm: no memory"))
+    ]  # fmt: skip
+    for row in Results(runs).means().rows:
+        assert (row.num_runs, row.num_failed) == (2, 1)
+        assert [(cell.mean, cell.num_values) for cell in row.cells] == [
+            (pytest.approx(0.65), 2),
+            (pytest.approx(0.15), 2),
+        ]
+    with pytest.raises(ConfigError, match="a3: cbm: no memory"):
+        Results([runs[2]]).compare(["topsim"])
 
 
 def test_a_short_table_has_the_first_scores_of_each_question():

@@ -2,12 +2,14 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ecsuite.eval.experiments.pictures import curve_of, over_setting
+from ecsuite.eval.experiments.pictures import curve_of, over_setting, score_intervals
 from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.figures.canvas import axis_label
 from ecsuite.eval.views.figures.curves import draw_learning_curves, learning_curves
@@ -38,11 +40,12 @@ def study(tmp_path):
     return tmp_path / "study"
 
 
-def test_a_curve_is_the_mean_with_the_range_of_its_seeds_until_the_first_one_ends(study):
+def test_a_curve_is_the_mean_with_its_interval_over_seeds_until_the_first_one_ends(study):
+    """12.706 is the 97.5 % point of Student's t with one degree of freedom, .05 the standard error."""
     curve = curve_of([study / "gumbel-5-1", study / "gumbel-5-2"], "accuracy")
     assert curve.x == [1, 2, 3] and curve.y == pytest.approx((0.25, 0.35, 0.45))
-    assert curve.low == pytest.approx((0.2, 0.3, 0.4)) and curve.high == pytest.approx((0.3, 0.4, 0.5))
-    assert curve_of([study / "gumbel-5-1"], "accuracy").low is None, "one seed has no range"
+    assert curve.low == [0, 0, 0] and curve.high == pytest.approx([0.25 + 12.706 * 0.05, 0.9853, 1], abs=1e-3)
+    assert curve_of([study / "gumbel-5-1"], "accuracy").low is None, "one seed has no interval"
     assert curve_of([study / "gumbel-5-1"], "no such measure") is None
 
 
@@ -84,6 +87,17 @@ def test_intervals_of_an_accuracy_stay_within_0_and_1():
     assert line.high == [1, 1] and line.low == pytest.approx([0.85 - 12.706 * 0.05] * 2, abs=1e-3)
 
 
+def test_runs_of_a_row_are_those_of_the_table():
+    """A diverged run is neither in the mean nor in the figure, and True is not the setting 1."""
+    runs = sources([({"rate": 1, "on": 1}, 0.3), ({"rate": 2, "on": 1}, 0.3), ({"rate": 1, "on": True}, 0.5)])
+    runs += [replace(run, status="diverged", seed=3) for run in runs[:1]]
+    rows = Results(runs).means(figures=["accuracy"]).rows
+    assert [[run.seed for run in row.runs] for row in rows] == [[1, 2], [1, 2], [1, 2]]
+    figure = score_intervals(Results(runs).means(figures=["accuracy"]), "accuracy", "higher")
+    marks = [len(line.get_xdata()) for line in figure.axes[0].lines if line.get_marker() == "|"]
+    assert marks == [2, 2, 2]
+
+
 def words(file):
     """The texts of a picture, which matplotlib writes beside their outlines."""
     return set(re.findall(r"<!-- (.*?) -->", file.read_text()))
@@ -113,7 +127,7 @@ def test_curves_have_the_marks_of_bounds(tmp_path):
         for seed in (1, 2)
     ]
     curve = curve_of(finished, "accuracy")
-    first = next(place for place, high in enumerate(curve.high) if high == 1)
+    first = 16  # .2 + 16 / 20 = 1 of the second
     assert curve.bounds == [None] * first + ["lower"] * (40 - first)  # a mean is one as soon as a seed is
     draw_learning_curves(finished[:1], tmp_path / "curve.svg")
     told = (tmp_path / "curve.svg").read_text()

@@ -46,6 +46,14 @@ def settings(sweep):
     return [trial["settings"] for trial in sweep.search["trials"]]
 
 
+def test_the_best_trial_is_measured_with_other_seeds(small):
+    trials = [{"number": n, "settings": {"a.b": n}, "value": n / 10, "state": "done", "reason": None} for n in (0, 1)]
+    found = {"trials": trials, "best": 1, "objective": "topsim", "direction": "higher", "importance": None}
+    lines = search_lines(found, load_study(small).base, [4, 7])
+    assert "topsim 0.1000, too high if others were near, as the best of 2; to measure it" in lines[1]
+    assert lines[4] == "  seeds: [8, 9, 10]"
+
+
 @pytest.mark.slow
 def test_a_search_asks_the_same_again_and_computes_nothing_twice(searched, small, tmp_path, monkeypatch):
     sweep = searched()
@@ -58,7 +66,7 @@ def test_a_search_asks_the_same_again_and_computes_nothing_twice(searched, small
     train = jobs.train_in_job
     monkeypatch.setattr(jobs, "train_in_job", None)
     assert searched().search == sweep.search  # all is kept
-    line = next(line for line in search_lines(sweep.search, load_study(small).base) if "train-game" in line)
+    line = next(line for line in search_lines(sweep.search, load_study(small).base, [1]) if "train-game" in line)
     for key, value in best["settings"].items():
         assert f"--set {key}={value}" in line
     saved = json.loads((tmp_path / "sweep" / "sweep.json").read_text())

@@ -138,6 +138,17 @@ def test_a_setting_and_a_measure_of_one_name_have_a_column_each(ecsuite, small, 
     assert [row[0] for row in rows[:2]] == ["task", "reward"]
 
 
+def test_drift_is_of_the_languages_over_training(ecsuite, small, tmp_path):
+    del small["vary"]
+    small |= {"seeds": 1, "score": "drift"}
+    with pytest.raises(ConfigError, match=r"score: drift is of the languages over training: add set: {evaluation.keep"):
+        ec.sweep(small, out=tmp_path / "without", on="here", device="cpu", progress=lambda *_: None)
+    small["set"] |= {"evaluation.keep": ["languages"], "training.num_epochs": 2, "training.evaluate_every": 1}
+    [run] = ec.sweep(small, out=tmp_path / "with", on="here", device="cpu", progress=lambda *_: None)
+    value = ec.score(run.folder / "languages.jsonl", ["drift"])["drift"].value
+    assert value is not None and value == run.scores[0]["value"] == ec.score(run.folder, ["drift"])["drift"].value
+
+
 def states(folder):
     """Content and modification time of all files but locks."""
     files = [file for file in folder.rglob("*") if file.is_file() and file.suffix != ".lock"]

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics import cbm as cbm_module
 from ecsuite.eval.metrics.cbm import cbm, cbm_types, paired_score, sensitivity, translate
 from ecsuite.eval.metrics.conclusions import p_value
@@ -367,3 +368,20 @@ def test_long_corpora_have_longer_segments():
         concepts = np.arange(num_rows)[:, None] % 3
         curves = sensitivity(corpus_of(concepts, None, concepts))
         assert curves["step"] == step and len(curves["sizes"]) <= 50
+
+
+def test_attribute_values_are_concepts():
+    """The same matching as of the concepts of each value, also with text values in other orders, and named alike."""
+    meanings = np.array([["b", "y"], ["a", "x"], ["b", "x"], ["a", "y"]])
+    words = [[2, 5], [1, 4], [2, 4], [1, 5]]
+    found, *_ = cbm(Corpus(words, meanings=meanings, attribute_names=("c", "d")), Options())
+    names = ("c=a", "c=b", "d=x", "d=y")
+    rows = [[names.index(f"c={one}"), names.index(f"d={other}")] for one, other in meanings.tolist()]
+    same, *_ = cbm(Corpus(words, concepts=rows, concept_names=names), Options())
+    assert found.value == same.value == 1 and found.chance == same.chance
+    graph = translate(Corpus(words, meanings=meanings, attribute_names=("c", "d")))
+    pairs = {
+        (graph.samples.word_names[w], graph.samples.phrases.names[c])
+        for w, c in zip(graph.word, graph.concept, strict=True)
+    }
+    assert pairs == {(1, "c=a"), (2, "c=b"), (4, "d=x"), (5, "d=y")}

@@ -197,3 +197,10 @@ def test_what_is_said_of_speakers_is_said_of_the_mean():
     score = scored("ami", corpus)[0]
     assert score.reason.startswith("speaker a: no message occurs twice")
     assert "; speaker b: there is only one distinct message" in score.reason
+
+
+def test_speakers_of_one_language_show_no_spread_over_speakers():
+    meanings = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], 2, axis=0)
+    corpus = Corpus((meanings + np.array([1, 3])).tolist(), meanings=meanings, columns={"speaker": ["a", "b"] * 4})
+    [score] = by_speaker(find_metric("topsim"), corpus, Options())
+    assert (score.value, score.ci95) == (pytest.approx(1.0), None)

@@ -120,7 +120,7 @@ def test_random_code(all_draws):
 
 def test_one_row():
     found = found_in([name for name in OF_CORPORA if name != "elcc"], corpus_of([[1, 2]], [[0, 3]]))
-    known = dict.fromkeys(("context_independence", "word_entropy", "concept_entropy"), 1)
+    known = dict.fromkeys(("context_independence", "word_entropy", "concept_entropy", "cbm", "cbm_types"), 1)
     known |= {"conflict_count": 0, "has": 0}
     assert {name: score.value for name, score in found.items() if score.value is not UNDEFINED} == known
     assert all(score.ci95 is None for score in found.values())

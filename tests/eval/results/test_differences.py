@@ -8,9 +8,10 @@ from scipy import stats
 
 from compared_sources import LEVELS, TARGETS, run, source
 from ecsuite.eval.results.comparison import compare_samples, differing_parts, require_comparable
+from ecsuite.eval.results.equal_sizes import moved
 from ecsuite.eval.results.power import num_seeds, power_of, seeds_needed
 from ecsuite.eval.results.results import Results
-from ecsuite.eval.results.samples import UNSIGNED
+from ecsuite.eval.results.samples import UNSIGNED, Estimate
 from ecsuite.eval.results.sources import Source
 from ecsuite.runtime.errors import ConfigError
 
@@ -187,3 +188,11 @@ def test_the_spread_is_pooled_over_runs_that_count():
     ]  # fmt: skip
     found = seeds_needed(Results(runs).samples("a"), "a", None, 0.8)
     assert (found.degrees, found.sd) == (2, pytest.approx(2**0.5))
+
+
+def test_an_interval_that_is_moved_has_its_width_again():
+    """.9 ± .2 was cut at 1; at .7 it reaches .9, with an error of 0 from the subsamples."""
+    mean = Estimate(mean=0.7, half_width=0.0)
+    assert moved((0.7, 1.0), 0.9, mean, (0.0, 1.0)) == pytest.approx((0.5, 0.9))
+    assert moved((0.7, 1.0), 0.9, replace(mean, mean=0.1), (0.0, 1.0)) == pytest.approx((0.0, 0.3))
+    assert moved((3.0, 6.0), 4.0, replace(mean, mean=5.0), None) == pytest.approx((4.0, 7.0))

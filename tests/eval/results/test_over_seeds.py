@@ -10,11 +10,11 @@ from ecsuite.eval.results.samples import is_one_game, over_seeds
 from ecsuite.eval.views import comparison
 
 
-def run(folder, seed, value, half_width=None, name="topsim", **more):
+def run(folder, seed, value, half_width=None, name="topsim", high=9.0, **more):
     folder.mkdir()
     config = {"name": "game", "training": {"seed": seed}, **more}
     (folder / "metadata.json").write_text(json.dumps({"config": config}))
-    ci95 = None if half_width is None else [value - half_width, value + half_width]
+    ci95 = None if half_width is None else [value - half_width, min(high, value + half_width)]
     score = {"name": name, "value": value, "ci95": ci95, "details": {}, "signature": f"{name}|v:2"}
     size = {"name": "Line Count", "value": 9, "details": {}, "signature": "elcc|v:1"}
     (folder / "scores.json").write_text(json.dumps({"corpus": {}, "scores": [score, size]}))
@@ -35,6 +35,8 @@ def test_the_spread_is_split_by_moments(tmp_path):
     assert over_seeds(Results.read(wide))[0][2].between_sd == 0
     [(_, _, found)] = over_seeds(Results.read([run(tmp_path / f"s{seed}", seed, float(seed)) for seed in (1, 2)]))
     assert found.within_sd is None and found.between_sd is None and found.sd == pytest.approx(0.5**0.5)
+    ended = [run(tmp_path / f"e{seed}", seed, 0.9, 0.3, high=1.0) for seed in (1, 2)]  # [.6, 1] of .9 ± .3
+    assert over_seeds(Results.read(ended))[0][2].within_sd == pytest.approx(0.3 / 1.959964)
     assert not is_one_game(Results.read([wide[0], run(tmp_path / "b", 2, 0.1, lr=3)]))
 
 
@@ -52,7 +54,7 @@ def test_runs_of_one_game_count_the_seeds_that_formed_a_protocol(tmp_path, monke
     monkeypatch.setattr(comparison, "intervals", lambda panel, **_: points.extend(panel.points))
     monkeypatch.setattr(comparison, "save", lambda *_: None)
     report.draw(tmp_path / "seeds.svg")
-    assert points[0].single == [0.3, 0.9, 0.95]
+    assert points[0].single == [0.3, 0.9, 0.95] and points[0].value is None  # the outcome has two peaks
 
 
 @pytest.mark.slow

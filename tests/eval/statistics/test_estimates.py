@@ -9,6 +9,7 @@ from scipy.stats import t as student
 
 from ecsuite.eval.statistics import bootstrap
 from ecsuite.eval.statistics.bootstrap import expanded_level, mean_interval, statistic_interval, tipping_point
+from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.correlation import pearson
 from ecsuite.eval.statistics.estimates import (
     Difference,
@@ -18,6 +19,7 @@ from ecsuite.eval.statistics.estimates import (
     difference_of_estimates,
     holm,
     mean_and_half_width,
+    mean_of_shares,
     normal_quantile,
     normal_tail,
     paired_difference,
@@ -333,3 +335,15 @@ def test_a_clean_change_is_half_way_and_no_change_has_no_point():
     point, *_ = tipping_point([0.05] * 9 + [0.1] * 9, [False] * 9 + [True] * 9)
     assert point == pytest.approx(0.075)
     assert tipping_point([0.1, 0.2], [True, True]) is None is tipping_point([0.1, 0.2], [False, False])
+
+
+def test_equal_shares_have_the_exact_interval_and_the_binomial_p_value():
+    """Two of two: .025 ** .5 = .158; twice .25 ** 2 = .125. Eight of eight: .631, and 3.1e-5."""
+    for number, low, p_value in ((2, 0.1581, 0.125), (8, 0.6306, 2 * 0.25**8)):
+        values = [1.0] * number
+        assert mean_of_shares(values) == (1.0, (pytest.approx(low, abs=1e-4), 1.0))
+        chance = Chance.from_guesses(0.25, values)
+        assert chance.p_value(1.0) == (pytest.approx(p_value), "theory")
+    assert Chance.from_guesses(0.25, [0.0] * 3).p_value(0.0)[0] == pytest.approx(2 * 0.75**3)
+    assert mean_of_shares([0.5, 0.7]) == (0.6, (0.0, 1.0)) and mean_of_shares([1.0]) == (1.0, None)
+    assert Chance.from_guesses(0.25, [0.5, 0.7]).p_value(0.6)[1] == "error"

@@ -3,13 +3,19 @@
 import json
 import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 
 import ecsuite as ec
+from ecsuite.eval.metrics.score import Score
+from ecsuite.eval.results.results import Results
+from ecsuite.eval.results.sources import Source
+from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.views.html import corpora
+from ecsuite.eval.views.html.galleries import cells_of
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -167,3 +173,31 @@ def test_seeds_that_formed_a_protocol_are_a_column_and_in_the_methods(tmp_path, 
     assert "2 of 3 [9%, 99%]</td>" in text and "the mean may be far from all seeds" in text
     told = "with the 95 % interval of their share: 2 of 3 [9%, 99%]."
     assert told in ec.methods(*folders).text("text")
+
+
+def test_grey_scores_are_those_without_a_conclusion_of_the_command(tmp_path):
+    """A compositional language, and noise; files with the permutations and without."""
+    rng = np.random.default_rng(0)
+    meanings = rng.integers(0, 3, (60, 2))
+    corpus = ec.Corpus((meanings + 1 + [0, 3]).tolist(), meanings=meanings)
+    noise = ec.Corpus(rng.integers(1, 9, (60, 2)).tolist(), meanings=meanings)
+    for name, each in (("clear", corpus), ("noise", noise)):
+        card = ec.score(each, ["topsim", "posdis", "ami"])
+        for is_kept in (True, False):
+            folder = tmp_path / f"{name}{is_kept}"
+            ec.write_corpus(each, folder)
+            (folder / "scores.json").write_text(json.dumps(card.to_json(is_kept=is_kept)))
+            [source] = Results.read([folder])
+            grey = [cell.is_faint for cell in cells_of(source, list(card))]
+            assert grey == [each.relation not in ("above", "below", None) for each in card.conclusions]
+            assert any(grey) == (name == "noise")
+
+
+def test_grey_scores_are_corrected_for_all_scores_of_the_source():
+    """Of 100 shuffles two are as far as .24: p = 3 / 101, times three scores is .089."""
+    draws = [*np.linspace(-0.15, 0.15, 98), -0.25, 0.25]
+    chance = Chance.from_permutations(draws, seed=0, bounds=(-1, 1))
+    records = [Score(name=name, value=0.24, chance=chance) for name in ("topsim", "posdis", "ami")]
+    for number, is_grey in ((3, True), (1, False)):
+        source = Source(name="a", file=Path("a"), records=tuple(records[:number]), sizes={"num_messages": 500})
+        assert [each.is_faint for each in cells_of(source, ["topsim"])] == [is_grey]
