@@ -151,7 +151,8 @@ def test_measures_are_expectations_over_the_end(task):
     torch.testing.assert_close(played.objective, (losses + 0.1 * played.message.length).mean())
     for name, values in output.measures.items():
         torch.testing.assert_close(played.measures[name], (ends * values).sum(0).mean())
-    assert set(played.measures) == {"loss", "length", *game.task.chance()}
+    torch.testing.assert_close(played.measures["cost"], 0.1 * played.message.length.mean())
+    assert set(played.measures) == {"loss", "cost", "length", *game.task.chance()}
 
 
 def test_symbols_after_the_end_are_ignored():

@@ -15,7 +15,7 @@ from ecsuite.eval.run_metrics.covertness import COUNTING, compared, overheard
 from ecsuite.eval.run_metrics.information_loss import InformationLossOptions, divided_loss, information_loss
 from ecsuite.eval.run_metrics.sender_entropies import EntropyOptions, entropies_of, message_entropy
 from ecsuite.games.channels import channels as possible_messages
-from ecsuite.games.config.experiment import load_experiment
+from ecsuite.games.config.experiment import load_experiment, override
 from ecsuite.games.plays.population import make_population
 from ecsuite.games.runs.run import load_run
 from ecsuite.games.worlds.world import make_world
@@ -154,7 +154,7 @@ SMALL = ("world.num_values=2", "channel.vocab_size=2", "channel.max_len=2", "eva
 
 def said_in(*assignments):
     torch.manual_seed(0)
-    experiment = load_experiment("disc_tiny", [*SMALL, *assignments])
+    experiment = override(load_experiment("disc_tiny", SMALL), assignments)
     players = make_population(experiment, make_world(experiment)).eval()
     with torch.no_grad():
         for sender in players.senders:  # untrained agents say all alike

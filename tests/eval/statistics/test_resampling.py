@@ -307,7 +307,7 @@ def test_a_level_without_spread_is_compared_by_the_error_of_the_score():
     assert Chance.from_guesses(0.5, values).p_value(0.7) == (pytest.approx(expected), "error")
     assert Chance.from_guesses(0.5, [0.7]).p_value(0.7) == (None, "error")
     assert Chance.from_guesses(0.5, values).p_value(0.5) == (1, "theory")
-    assert Chance.from_guesses(0.5, [1.0] * 5).p_value(1.0)[0] < 1e-6
+    assert Chance.from_guesses(0.5, [1.0] * 5).p_value(1.0)[0] == pytest.approx(2 / 2**5)  # binomial
     theory = Chance(kind="theory", level=0.0, p_of_theory=0.03)
     assert theory.p_value(0.4) == (0.03, "theory") and theory.p_value(0.0) == (1, "theory")
 
