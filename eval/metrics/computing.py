@@ -35,7 +35,7 @@ from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.traits import Metric
 from ecsuite.eval.statistics.cache import corpus_cache
 from ecsuite.eval.statistics.chance import Chance
-from ecsuite.eval.statistics.estimates import NO_SPREAD, clipped, mean_and_half_width, standard_error
+from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width, standard_error
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.launchers import num_cores
 from ecsuite.jobs.processes import WORKER_ENVIRONMENT, depend_on_parent, environment
@@ -335,8 +335,6 @@ def mean_score(
     chance = Chance.average([score.chance for score in defined], known, standard_error(known), len(known) - 1)
     declared = bounds.get(first.name.partition(",")[0]) or (chance.bounds if chance else None)
     low, high = declared or (-math.inf, math.inf)
-    if half_width is not None and half_width < NO_SPREAD:  # equal values do not show the spread over speakers
-        half_width = None
     return structs.replace(
         first,
         value=value,

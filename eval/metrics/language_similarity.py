@@ -678,13 +678,11 @@ def drift(corpus: Corpus, options: Options) -> list[Score]:
             bounds=(0.0, 1.0),
             num_meanings=len(shared),
         )
-        value, half_width = mean_and_half_width(distances(own, range(len(shared))).mean(0).tolist())
+        value, ci95 = mean_of_shares(distances(own, range(len(shared))).mean(0).tolist())
         curve = own if own in pairs else [(0, place) for place in range(1, len(known))]
         means = distances(curve, range(len(shared))).mean(1).tolist()
         details = {
             "by_step": {f"{known[step]:g}": mean for (_, step), mean in zip(curve, means, strict=True)}
         }
-        found.append(
-            score(value=value, ci95=clipped(value, half_width, 0.0, 1.0), chance=chance, details=details)
-        )
+        found.append(score(value=value, ci95=ci95, chance=chance, details=details))
     return found

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance
-from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width, mean_of_shares
+from ecsuite.eval.statistics.estimates import mean_and_half_width, mean_of_shares
 from ecsuite.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -184,6 +184,5 @@ def cross_play(run: "Run", options: Options) -> list[Score]:
         "pairs": int(strangers.sum()),
         "matrix": pairings.accuracy.tolist(),
     }
-    chance = Chance(kind="constant", level=pairings.chance, error=found.error, freedom=found.freedom)
-    ci95 = clipped(found.mean, found.half_width, 0.0, 1.0)
-    return [score(value=found.mean, ci95=ci95, chance=chance, details=details)]
+    chance = Chance.from_pairs(pairings.chance, found)
+    return [score(value=found.mean, ci95=found.interval(0.0, 1.0), chance=chance, details=details)]

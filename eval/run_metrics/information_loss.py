@@ -11,7 +11,7 @@ from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.chance import Chance
 from ecsuite.eval.statistics.contingency import Floats, Ints
-from ecsuite.eval.statistics.estimates import CrossedMean, clipped, crossed_mean, standard_error
+from ecsuite.eval.statistics.estimates import CrossedMean, crossed_mean, standard_error
 from ecsuite.parts.config import Count, Levels
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def information_loss(run: "Run", options: Options, own: InformationLossOptions =
             }
         level = mean.mean - apart.mean
         chance = Chance(kind="constant", level=level, error=apart.error, freedom=apart.freedom)
-        ci95 = clipped(mean.mean, mean.half_width, 0.0 if is_exact else -inf, inf)
+        ci95 = mean.interval(0.0 if is_exact else -inf, inf)
         score = unscored(traits, **settings)
         scores.append(score(value=mean.mean, ci95=ci95, chance=chance, details=details))
     return scores

@@ -333,7 +333,9 @@ def report(pairings: Pairings) -> Report:
 
 def _mean(found: CrossedMean, accuracies: Floats) -> dict[str, Any]:
     bound = joint_bound(measure_bound("accuracy", {"accuracy": each}) for each in accuracies.tolist())
-    mean = {"pairs": len(accuracies), "accuracy": found.mean, "half_width": found.half_width}
+    bounds = found.interval(0.0, 1.0)
+    half_width = None if bounds is None else max(abs(end - found.mean) for end in bounds)
+    mean = {"pairs": len(accuracies), "accuracy": found.mean, "half_width": half_width}
     return mean if bound is None else mean | {"bound": bound}
 
 

@@ -17,6 +17,7 @@ from ecsuite.eval.statistics.contingency import Floats
 from ecsuite.eval.statistics.estimates import (
     ALPHA,
     NO_SPREAD,
+    CrossedMean,
     share_p_value,
     standard_error,
     student_quantile,
@@ -254,6 +255,19 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
             error=error,
             freedom=len(values) - 1,
             p_of_theory=share_p_value(number, len(values), level) if is_exact else None,
+        )
+
+    @staticmethod
+    def from_pairs(level: float, mean: CrossedMean) -> "Chance":
+        """Make a chance level without spread for a mean share over pairs; equal pairs have a binomial p-value."""
+        number = mean.num_equal
+        is_exact = number is not None and 0 < level < 1
+        return Chance(
+            kind="constant",
+            level=level,
+            error=mean.error,
+            freedom=mean.freedom,
+            p_of_theory=share_p_value(mean.mean * number, number, level) if is_exact else None,
         )
 
     @staticmethod

@@ -128,8 +128,10 @@ def cut(interval: Interval, limits: Interval | None) -> Interval:
 
 
 def clipped(mean: float, half_width: float | None, low: float, high: float) -> tuple[float, float] | None:
-    """Interval of a mean, clipped to the range of its values; None without a half-width."""
-    return None if half_width is None else cut((mean - half_width, mean + half_width), (low, high))
+    """Interval of a mean, clipped to the range of its values; None without a half-width, and for equal values."""
+    if half_width is None or half_width < NO_SPREAD:  # equal values do not show their spread
+        return None
+    return cut((mean - half_width, mean + half_width), (low, high))
 
 
 def share_interval(number: float, of: int) -> Interval:
@@ -179,11 +181,18 @@ class CrossedMean:
     """Standard error; None if a member is in all pairs."""
     freedom: float
     """Degrees of freedom of the error."""
+    num_equal: int | None = None
+    """Number of members of the smaller side, if all pairs have one value; otherwise None."""
 
-    @property
-    def half_width(self) -> float | None:
-        """The half-width of its 95 % interval."""
-        return None if self.error is None else student_quantile(1 - ALPHA / 2, self.freedom) * self.error
+    def interval(self, low: float, high: float) -> Interval | None:
+        """The 95 % interval within the range of the values: Student's or, for equal values, without a spread, none.
+
+        Equal shares (range 0 to 1) have the exact interval of as many shares as the smaller side has members.
+        """
+        if self.num_equal is not None and (low, high) == (0.0, 1.0):
+            return share_interval(self.mean * self.num_equal, self.num_equal)
+        quantile = student_quantile(1 - ALPHA / 2, self.freedom)
+        return clipped(self.mean, None if self.error is None else quantile * self.error, low, high)
 
 
 def crossed_mean(
@@ -220,6 +229,9 @@ def crossed_mean(
         means = np.array([values[each].mean() for each in left])
         parts.append((len(means) - 1) / len(means) * float(((means - means.mean()) ** 2).sum()))
         freedoms.append(len(means) - 1)
+    if np.ptp(values[chosen]) < NO_SPREAD:
+        least = min(freedoms)
+        return CrossedMean(mean=mean, error=0.0, freedom=least, num_equal=least + 1)
     total = sum(parts)
     variance = total
     if len(parts) > 1:

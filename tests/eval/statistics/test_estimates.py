@@ -14,6 +14,7 @@ from ecsuite.eval.statistics.correlation import pearson
 from ecsuite.eval.statistics.estimates import (
     Difference,
     average_ranks,
+    clipped,
     corrected,
     crossed_mean,
     difference_of_estimates,
@@ -112,7 +113,7 @@ def test_crossed_means_by_hand():
     assert found.mean == pytest.approx(0.6) and found.error == pytest.approx(np.sqrt(2 * each - of_pairs))
     assert found.freedom == pytest.approx(2)
     found = crossed_mean(np.array([[0.4, 0.6]]), np.ones((1, 2), bool), ["a"], ["c", "d"])
-    assert (found.mean, found.error, found.half_width) == (0.5, None, None)
+    assert (found.mean, found.error, found.interval(0, 1)) == (0.5, None, None)
     # Of three agents that speak and listen, two are left without one: a pair in each direction.
     values = np.array([[0, 0.1, 0.2], [0.3, 0, 0.4], [0.5, 0.6, 0]])
     found = crossed_mean(values, ~np.eye(3, dtype=bool), [0, 1, 2], [0, 1, 2])
@@ -135,7 +136,8 @@ def test_coverage_of_crossed_means(number, is_shared, share):
         senders, receivers = rng.normal(0, 0.05 * share, (2, number))
         values = 0.7 + senders[:, None] + receivers + rng.normal(0, 0.06 - 0.05 * share, (number, number))
         found = crossed_mean(values, chosen, first, second)
-        covered += abs(found.mean - 0.7) <= found.half_width
+        low, high = found.interval(-np.inf, np.inf)
+        covered += low <= 0.7 <= high
         pairs = values[chosen]
         half_width = student.ppf(0.975, len(pairs) - 1) * pairs.std(ddof=1) / np.sqrt(len(pairs))
         by_pairs += abs(pairs.mean() - 0.7) <= half_width
@@ -347,3 +349,12 @@ def test_equal_shares_have_the_exact_interval_and_the_binomial_p_value():
     assert Chance.from_guesses(0.25, [0.0] * 3).p_value(0.0)[0] == pytest.approx(2 * 0.75**3)
     assert mean_of_shares([0.5, 0.7]) == (0.6, (0.0, 1.0)) and mean_of_shares([1.0]) == (1.0, None)
     assert Chance.from_guesses(0.25, [0.5, 0.7]).p_value(0.6)[1] == "error"
+
+
+def test_equal_pairs_have_the_exact_interval_of_the_smaller_side():
+    """Three senders and four receivers, always right: .025 ** (1 / 3) = .2924; twice .5 ** 3 = .25."""
+    found = crossed_mean(np.ones((3, 4)), np.ones((3, 4), bool), ["a", "b", "c"], ["d", "e", "f", "g"])
+    assert found.interval(0.0, 1.0) == (pytest.approx(0.2924, abs=1e-4), 1.0)
+    assert found.interval(0.0, np.inf) is None  # bits
+    assert Chance.from_pairs(0.5, found).p_value(1.0) == (pytest.approx(0.25), "theory")
+    assert clipped(0.3, 0.0, 0.0, 1.0) is None
