@@ -14,7 +14,13 @@ from ecsuite.eval.results.comparison import Combination, Means
 from ecsuite.eval.results.equal_sizes import EqualSizes
 from ecsuite.eval.results.logs import SECTIONS, MeasureLog, read_log
 from ecsuite.eval.results.results import Results
-from ecsuite.eval.results.samples import Estimate, FormedProtocols, estimate_of, limits_of_values
+from ecsuite.eval.results.samples import (
+    Estimate,
+    FormedProtocols,
+    estimate_of,
+    is_over_blocks,
+    limits_of_values,
+)
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.statistics.estimates import joint_bound
 from ecsuite.eval.views.figures.canvas import (
@@ -55,7 +61,9 @@ class CurveLayout:
     """Panel of each row: the other settings."""
 
 
-def curve_of(folders: Sequence[Path], measure: str, name: str = "", panel: str = "") -> Curve | None:
+def curve_of(
+    folders: Sequence[Path], measure: str, name: str = "", panel: str = "", blocks: Sequence[str] = ()
+) -> Curve | None:
     """Compute the mean of several seeds and its 95 % interval, up to the end of the shortest run.
 
     Args:
@@ -63,14 +71,16 @@ def curve_of(folders: Sequence[Path], measure: str, name: str = "", panel: str =
         measure: A measure of the evaluations, or a score of `evaluation.metrics`.
         name: Name of the curve.
         panel: Panel of the curve.
+        blocks: Combination of other settings of each run, see `estimate_of`.
 
     Returns:
         The curve; None if a log lacks the measure, or the logs have no step in common.
     """
-    logs = list[MeasureLog]()
-    for folder in folders:
+    logs, of_logs = list[MeasureLog](), list[str]()
+    for folder, block in zip(folders, blocks or [""] * len(folders), strict=True):
         with suppress(ConfigError):
             logs.append(read_log(folder, measure))
+            of_logs.append(block)
     section = next((each for each in SECTION_ORDER if logs and all(each in log.values for log in logs)), None)
     if section is None:
         return None
@@ -86,11 +96,12 @@ def curve_of(folders: Sequence[Path], measure: str, name: str = "", panel: str =
     values = np.array([[each[step] for step in steps] for each in by_step])
     section, _, rest = measure.partition(".")
     limits = limits_of_values(rest if section in SECTIONS else measure, values)
-    intervals = [estimate_of(each, limits).ci95 or (None, None) for each in values.T.tolist()]
+    means = [estimate_of(each, limits, of_logs) for each in values.T.tolist()]
+    intervals = [mean.ci95 or (None, None) for mean in means]
     has_band = len(by_step) > 1
     return Curve(
         x=steps,
-        y=values.mean(0).tolist(),
+        y=[mean.mean for mean in means],
         low=[low for low, _ in intervals] if has_band else None,
         high=[high for _, high in intervals] if has_band else None,
         name=name,
@@ -130,6 +141,7 @@ MAX_PANELS = 12
 MAX_ROWS = 60
 """Maximum number of combinations of settings in a figure with one row each."""
 OVER_SEEDS = "lines: means over seeds; bands: Student's 95 % intervals of the means"
+OVER_BLOCKS = "intervals are over combinations of the other settings where one has a single run"
 SHORTEST = "a line ends with its shortest seed"
 
 
@@ -154,7 +166,13 @@ def sweep_curves(
     layout = layout_of(table.keys, [row.settings for row in table.rows])
     _require_few(layout.panels)
     found = [
-        curve_of([each.folder for each in part if each.folder is not None], measure, name, panel)
+        curve_of(
+            [each.folder for each in part if each.folder is not None],
+            measure,
+            name,
+            panel,
+            [each.block for each in part if each.folder is not None],
+        )
         for row, name, panel in zip(table.rows, layout.names, layout.panels, strict=True)
         for part in ([[run] for run in row.runs] if FormedProtocols.is_split(row.runs) else [row.runs])
     ]
@@ -162,6 +180,7 @@ def sweep_curves(
     if not lines:
         raise ConfigError(f"--measure {measure}: not in the logs of these runs")
     notes = [OVER_SEEDS, SHORTEST] if any(line.low is not None for line in lines) else []
+    notes += [OVER_BLOCKS] * any(is_over_blocks([run.block for run in row.runs]) for row in table.rows)
     figure = curves(
         lines, x=STEP, y=measure, limits=axis_limits(measure), heading=layout.heading, notes=notes
     )
@@ -214,7 +233,7 @@ def over_setting(
     lines = [
         line
         for rows, name, panel in zip(lines_of.values(), layout.names, layout.panels, strict=True)
-        for line in _lines_of(rows, score, name, panel)
+        for line in _lines_of(rows, name, panel)
     ]
     values = [value for line in lines for value in line.x]
     levels = chance_levels([each.folder for each in records if each.folder is not None], score)
@@ -228,26 +247,44 @@ def over_setting(
         heading=layout.heading,
         notes=[
             *[OVER_SEEDS] * any(row.cells[0].half_width is not None for row in table.rows),
-            *[SPLIT] * any(line.is_points for line in lines),
+            *[OVER_BLOCKS] * any(row.cells[0].num_blocks for row in table.rows),
+            *_split_notes(table.rows),
         ],
     )
     return figure, lines
 
 
-def _lines_of(rows: Sequence[Combination], score: str, name: str, panel: str) -> list[Curve]:
+def _shown_mean(row: Combination, place: int = 0) -> Estimate:
+    """The mean of a figure in a picture; none if some runs formed a protocol and others did not."""
+    return Estimate(mean=None) if FormedProtocols.is_split(row.runs) else row.cells[place]
+
+
+def _mean_text(row: Combination) -> str:
+    """The mean of the first figure as a text, or the number of runs that formed a protocol, if not all did."""
+    mean = _shown_mean(row)
+    if mean.mean is not None:
+        return f"{MARKS[mean.bound]}{mean.mean:.3g}"
+    formed = FormedProtocols.of_runs(row.runs) if row.cells[0].mean is not None else None
+    return UNDEFINED if formed is None else f"{formed.number} of {formed.of}"
+
+
+def _split_notes(rows: Sequence[Combination]) -> list[str]:
+    return [SPLIT] * any(FormedProtocols.is_split(row.runs) for row in rows)
+
+
+def _lines_of(rows: Sequence[Combination], name: str, panel: str) -> list[Curve]:
     """Make a line over the last setting; rows that are split into protocols are gaps with one point per seed."""
-    ordered = sorted(
-        ((float(row.settings[-1]), row.cells[0], row.runs) for row in rows), key=lambda each: each[0]
-    )
-    split = [(x, runs) for x, _, runs in ordered if FormedProtocols.is_split(runs)]
-    gaps = {x for x, _ in split}
-    cells = [Estimate(mean=None) if x in gaps else cell for x, cell, _ in ordered]
+    ordered = sorted(((float(row.settings[-1]), row) for row in rows), key=lambda each: each[0])
+    cells = [_shown_mean(row) for _, row in ordered]
     bounds = [cell.ci95 or (None, None) for cell in cells]
     singles = [
-        (x, value) for x, runs in split for run in runs if (value := run.figures.get(score)) is not None
+        (x, value)
+        for x, row in ordered
+        if FormedProtocols.is_split(row.runs)
+        for value in row.cells[0].values
     ]
     line = Curve(
-        x=[x for x, *_ in ordered],
+        x=[x for x, _ in ordered],
         y=[cell.mean for cell in cells],
         low=[low for low, _ in bounds],
         high=[high for _, high in bounds],
@@ -287,11 +324,18 @@ def score_heat_map(
     values = np.full((len(rows), len(columns)), np.nan)
     texts = np.full(values.shape, UNDEFINED, object)
     for row in table.rows:
-        cell, place = row.cells[0], (rows.index(row.settings[0]), columns.index(row.settings[1]))
-        values[place] = np.nan if cell.mean is None else cell.mean
-        texts[place] = UNDEFINED if cell.mean is None else f"{MARKS[cell.bound]}{cell.mean:.3g}"
-    title = f"{score}, means over all runs"
-    return heat_map(values, rows, columns, texts=texts.tolist(), title=title, names=(keys[0], keys[1]))
+        mean, place = _shown_mean(row).mean, (rows.index(row.settings[0]), columns.index(row.settings[1]))
+        values[place] = np.nan if mean is None else mean
+        texts[place] = _mean_text(row)
+    return heat_map(
+        values,
+        rows,
+        columns,
+        texts=texts.tolist(),
+        title=f"{score}, means over all runs",
+        names=(keys[0], keys[1]),
+        notes=_split_notes(table.rows),
+    )
 
 
 def settings_side_by_side(
@@ -311,18 +355,16 @@ def settings_side_by_side(
     table = Results(records).means(figures=[score], sizes=sizes)
     sign = 1 if direction == "lower" else -1
     rows = [row for row in table.rows if row.cells[0].mean is not None]
-    rows.sort(key=lambda row: sign * float(row.cells[0].mean or 0.0))
+    rows.sort(key=lambda row: math.inf if (mean := _shown_mean(row).mean) is None else sign * mean)
     if not table.keys or not rows:
         raise ConfigError(f"{score}: no settings vary between runs that have it")
     left_out, rows = len(rows[MAX_ROWS:]), rows[:MAX_ROWS]
     columns = [[row.settings[place] for row in rows] for place in range(len(table.keys))]
-    means = [row.cells[0].mean for row in rows]
-    texts = [
-        *(map(_text, column) for column in columns),
-        (f"{MARKS[row.cells[0].bound]}{_text(row.cells[0].mean)}" for row in rows),
-    ]
+    means = [mean for row in rows if (mean := _shown_mean(row).mean) is not None]  # the first rows
+    ranks = [*_shares(means), *[math.nan] * (len(rows) - len(means))]
+    texts = [*(map(_text, column) for column in columns), map(_mean_text, rows)]
     return heat_map(
-        np.array([_shares(column) for column in (*columns, means)]).T,
+        np.array([*map(_shares, columns), ranks]).T,
         [f"{place + 1}." for place in range(len(rows))],
         list(map(axis_label, [*table.keys, score + ARROWS[direction]])),
         texts=list(zip(*texts, strict=True)),
@@ -330,7 +372,7 @@ def settings_side_by_side(
         scale="rank in the column",
         ends=("least", "greatest"),
         title=f"All settings and {score}, best first",
-        notes=[f"and {left_out} more combinations"] if left_out else [],
+        notes=[*[f"and {left_out} more combinations"] * bool(left_out), *_split_notes(rows)],
     )
 
 
@@ -339,12 +381,13 @@ def score_intervals(table: Means, score: str, direction: str | None) -> "Figure"
     place = table.figures.index(score)
     points = []
     for row in table.rows:
-        cell = Estimate(mean=None) if FormedProtocols.is_split(row.runs) else row.cells[place]
+        cell, singles = _shown_mean(row, place), row.cells[place].values
         low, high = cell.ci95 or (None, None)
-        singles = [value for run in row.runs if (value := run.figures.get(score)) is not None]
         name = ", ".join(map(str, row.settings)) or "all runs"
         points.append(Point(row=name, value=cell.mean, low=low, high=high, single=singles, bound=cell.bound))
-    return intervals(Panel(points=points, axis=score + ARROWS[direction]), title=", ".join(table.keys))
+    notes = [OVER_BLOCKS] * any(row.cells[place].num_blocks for row in table.rows)
+    panel = Panel(points=points, axis=score + ARROWS[direction])
+    return intervals(panel, title=", ".join(table.keys), notes=notes)
 
 
 def score_against_score(table: Means, across: str, up: str, note: str = "") -> "Figure":
@@ -451,10 +494,10 @@ def _drawn(
         figure, about = draw_plane(sources), f"{len(sources)} languages and the bound"
     elif kind == "curves":
         figure, lines = sweep_curves(runs, measure, by)
-        about = f"{about}, {_lines(len(lines))} with bands over seeds,"
+        about = f"{about}, {_lines(len(lines))} with bands,"
     elif kind == "over":
         figure, lines = over_setting(runs, measure, over, by, direction, sizes)
-        about = f"{about}, {_lines(len(lines))} with intervals over seeds,"
+        about = f"{about}, {_lines(len(lines))} with intervals,"
     elif kind == "heat":
         varying = list(dict.fromkeys(key for run in runs for key in run.settings))
         if by is None and len(varying) < 2:

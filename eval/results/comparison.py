@@ -496,6 +496,7 @@ class Means:
                             "half_width": cell.half_width,
                             "ci95": None if cell.ci95 is None else list(cell.ci95),
                             "num_values": cell.num_values,
+                            **({"num_blocks": cell.num_blocks} if cell.num_blocks else {}),
                             **({} if cell.bound is None else {"bound": cell.bound}),
                         }
                         for name, cell in zip(self.figures, row.cells, strict=True)

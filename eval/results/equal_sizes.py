@@ -166,9 +166,9 @@ def mean_of(values: Sequence[float | None]) -> Estimate:
     scores = np.array([math.nan if value is None else value for value in values])
     mean, error = float(scores.mean()), float(scores.std(ddof=1)) / math.sqrt(len(scores))
     if math.isnan(mean):
-        return Estimate(mean=None, num_values=len(scores))
+        return Estimate(mean=None)
     half_width = normal_quantile(1 - ALPHA / 2) * error
-    return Estimate(mean=mean, half_width=half_width, num_values=len(scores))
+    return Estimate(mean=mean, half_width=half_width)
 
 
 def moved(interval: Interval, value: float, mean: Estimate, limits: Interval | None) -> Interval:

@@ -115,16 +115,14 @@ class Sample:
 
     @property
     def deviation(self) -> float | None:
-        """Standard deviation of the score over the seeds; None for one seed."""
-        return float(self.seed_scores.std(ddof=1)) if len(self.seeds) > 1 else None
+        """Standard deviation of the score over the seeds; None for one seed, and over combinations of settings."""
+        has_seeds = len(self.seeds) > 1 and len(set(self.blocks)) < 2
+        return float(self.seed_scores.std(ddof=1)) if has_seeds else None
 
     @property
     def cells(self) -> dict[str, Floats]:
         """Scores of the seeds by block: combinations of the settings that are averaged over."""
-        blocks: dict[str, list[float]] = {}
-        for block, value in zip(self.blocks or ("",) * len(self.seeds), self.seed_scores, strict=True):
-            blocks.setdefault(block, []).append(float(value))
-        return {block: np.array(values) for block, values in blocks.items()}
+        return _cells(self.seed_scores.tolist(), self.blocks)
 
     def within(self, blocks: Collection[str]) -> "Sample":
         """Values of some of the blocks, at least one of which the sample has."""
@@ -166,20 +164,8 @@ class Sample:
     @property
     def estimate(self) -> "Estimate":
         """The score with its 95 % interval over seeds; equal values have none, as they do not show the spread."""
-        cells = list(self.cells.values()) if len(set(self.blocks)) > 1 else [self.seed_scores]
-        if len(cells) == 1 or min(map(len, cells)) == 1:  # a cell of one run has no spread of its own
-            values = cells[0] if len(cells) == 1 else [float(cell.mean()) for cell in cells]
-            found = estimate_of(list(map(float, values)), self.limits)
-            return replace(found, num_values=len(self.seeds), bound=self.bound)
-        error, freedom = pooled_error([cells])
-        half_width = None if error < NO_SPREAD else student_quantile(1 - ALPHA / 2, freedom) * error
-        return Estimate(
-            mean=self.score,
-            half_width=half_width,
-            num_values=len(self.seeds),
-            bound=self.bound,
-            limits=self.limits,
-        )
+        found = estimate_of(self.seed_scores.tolist(), self.limits, self.blocks)
+        return replace(found, mean=self.score, bound=self.bound)
 
     @property
     def interval(self) -> Interval | None:
@@ -213,8 +199,11 @@ class Estimate:
     """The mean; None if it is undefined."""
     half_width: float | None = None
     """Half the width of its interval; None for one value, or equal values."""
-    num_values: int = 0
-    """Number of values."""
+    values: tuple[float, ...] = ()
+    """The values, such as one per seed, at the size of the comparison."""
+    num_blocks: int = 0
+    """Number of combinations of other settings over whose means the interval is, see `is_over_blocks`; 0: it is over
+    the values."""
     is_best: bool = False
     """Whether it is the best of a column, or no test distinguishes it from the best, see `ComparedScore.best`."""
     sd: float | None = None
@@ -226,6 +215,11 @@ class Estimate:
     """Whether the true mean is at least (lower) or at most (upper) this mean, as values are censored; None if not."""
     limits: Interval | None = None
     """Least and greatest possible value; None: unlimited."""
+
+    @property
+    def num_values(self) -> int:
+        """Number of values."""
+        return len(self.values)
 
     @property
     def ci95(self) -> Interval | None:
@@ -242,13 +236,42 @@ class Estimate:
         return math.sqrt(max(0.0, self.sd**2 - self.within_sd**2))
 
 
-def estimate_of(values: Sequence[float], limits: Interval | None) -> Estimate:
-    """Mean of the values of some seeds with its 95 % interval; equal values have none."""
-    mean, half_width = mean_and_half_width(values)
+def _cells(values: Sequence[float], blocks: Sequence[str]) -> dict[str, Floats]:
+    """Values by block; all in one without blocks."""
+    cells: dict[str, list[float]] = {}
+    for block, value in zip(blocks or ("",) * len(values), values, strict=True):
+        cells.setdefault(block, []).append(value)
+    return {block: np.array(own) for block, own in cells.items()}
+
+
+def is_over_blocks(blocks: Sequence[str]) -> bool:
+    """Whether an interval is over the means of blocks, as a block with one run has no spread over seeds."""
+    counts = Counter(blocks)
+    return len(counts) > 1 and min(counts.values()) == 1
+
+
+def estimate_of(values: Sequence[float], limits: Interval | None, blocks: Sequence[str] = ()) -> Estimate:
+    """Mean of the values of some seeds with its 95 % interval; equal values have none.
+
+    Args:
+        values: One per seed.
+        limits: Least and greatest possible value; None: unlimited.
+        blocks: Combination of other settings of each value; all combinations have equal weight; empty: one.
+    """
+    cells = list(_cells(values, blocks).values())
+    is_over = is_over_blocks(blocks)
+    if len(cells) == 1 or is_over:
+        parts = cells[0].tolist() if len(cells) == 1 else [float(cell.mean()) for cell in cells]
+        mean, half_width = mean_and_half_width(parts)
+    else:
+        error, freedom = pooled_error([cells])
+        mean = float(np.mean([cell.mean() for cell in cells]))
+        half_width = student_quantile(1 - ALPHA / 2, freedom) * error
     return Estimate(
         mean=mean,
         half_width=None if half_width is None or half_width < NO_SPREAD else half_width,
-        num_values=len(values),
+        values=tuple(values),
+        num_blocks=len(cells) if is_over else 0,
         limits=limits,
     )
 

@@ -20,6 +20,7 @@ from ecsuite.eval.results.samples import (
     Estimate,
     FormedProtocols,
     Sample,
+    is_over_blocks,
     noise_between,
     over_seeds,
     repetition,
@@ -77,6 +78,10 @@ OF_SOME = (
 
 
 NO_INTERVAL = "No interval: one value, or equal values of all seeds, which do not show their spread."
+
+OVER_BLOCKS = (
+    "Intervals are over combinations of the other settings, not over seeds, where one has a single run."
+)
 
 
 FORMED = "protocol: number of seeds whose accuracy is above chance level (95 % interval of their share)."
@@ -199,7 +204,10 @@ def family_notes(compared: Comparison, *, has_intervals: bool = True) -> list[st
         f"{', '.join(names)}: at {size:,} messages, the mean of {NUM_DRAWS} subsamples of larger corpora."
         for size, names in by_size.items()
     ]
-    if any(sample.bound for score in compared.scores for sample in score.samples.values()):
+    samples = [sample for score in compared.scores for sample in score.samples.values()]
+    if any(is_over_blocks(sample.blocks) for sample in samples):
+        lines.append(OVER_BLOCKS)
+    if any(sample.bound for sample in samples):
         lines.append(OF_BOUNDS)
     return lines
 
@@ -574,6 +582,8 @@ def means_table(means: Means, *, is_short: bool = False) -> Table:
         notes += family_notes(means.comparison)
         reasons = dict.fromkeys(score.reason for score in means.comparison.scores if score.reason)
         notes += [f"Not compared: {why}." for why in reasons]
+    if any(cell.num_blocks for cell in cells_shown) and OVER_BLOCKS not in notes:
+        notes.append(OVER_BLOCKS)
     if any(cell.bound for cell in cells_shown) and OF_BOUNDS not in notes:
         notes.append(OF_BOUNDS)
     return Table(columns=columns, rows=rows, notes=notes)

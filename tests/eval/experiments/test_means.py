@@ -11,7 +11,7 @@ from scipy import stats
 from compared_sources import run
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.results import Results
-from ecsuite.eval.views.comparison import NO_INTERVAL, OF_SOME, means_table, noise_notes
+from ecsuite.eval.views.comparison import NO_INTERVAL, OF_SOME, OVER_BLOCKS, means_table, noise_notes
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -51,6 +51,9 @@ def test_means_have_students_intervals():
     assert (table.rows[2].num_runs, table.rows[2].num_failed) == (1, 1)
     [row, _] = Results(RECORDS).means(by=["channel.kind"], figures=["topsim"]).rows
     assert row.cells[0].mean == pytest.approx((0.2 + 0.5) / 2) and row.cells[0].num_values == 3
+    assert row.cells[0].num_blocks == 2  # as one of two combinations has one run
+    by_kind = Results(RECORDS).means(by=["channel.kind"], figures=["topsim"])
+    assert OVER_BLOCKS in means_table(by_kind).notes and OVER_BLOCKS not in means_table(table).notes
     with pytest.raises(ConfigError, match=r"unknown setting 'channel.kid'; did you mean 'channel.kind'\?"):
         Results(RECORDS).means(by=["channel.kid"])
     with pytest.raises(ConfigError, match=r"unknown figure 'topsym'; did you mean 'topsim'\?"):

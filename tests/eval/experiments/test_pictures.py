@@ -7,15 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from ecsuite.eval.experiments.pictures import curve_of, over_setting, score_intervals
+from compared_sources import run
+from ecsuite.eval.experiments.pictures import (
+    OVER_BLOCKS,
+    curve_of,
+    over_setting,
+    score_heat_map,
+    score_intervals,
+    settings_side_by_side,
+    sweep_curves,
+)
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.figures.canvas import axis_label
 from ecsuite.eval.views.figures.curves import draw_learning_curves, learning_curves
+from ecsuite.eval.views.figures.intervals import SPLIT
 from ecsuite.tables.cells import OF_MARKS
 
-pytest.importorskip("matplotlib")
+Text = pytest.importorskip("matplotlib.text").Text
 
 
 def write_run(folder, config, accuracies, accuracy):
@@ -51,7 +61,7 @@ def test_a_curve_is_the_mean_with_its_interval_over_seeds_until_the_first_one_en
 
 def test_all_kinds_of_figures(ecsuite, study, tmp_path, no_layout):
     code, out, err = ecsuite("compare", "table", study, "--plot", "curves.svg")
-    told = "accuracy of 8 runs, 4 lines with bands over seeds, in curves.svg"
+    told = "accuracy of 8 runs, 4 lines with bands, in curves.svg"
     assert (code, err, out.splitlines()[-1]) == (0, "", told)
     text = words(tmp_path / "curves.svg")
     assert {"channel", "vocabulary size: 5", "vocabulary size: 20", "gumbel", "accuracy"} <= text
@@ -96,6 +106,45 @@ def test_runs_of_a_row_are_those_of_the_table():
     figure = score_intervals(Results(runs).means(figures=["accuracy"]), "accuracy", "higher")
     marks = [len(line.get_xdata()) for line in figure.axes[0].lines if line.get_marker() == "|"]
     assert marks == [2, 2, 2]
+
+
+def test_no_picture_has_a_mean_of_runs_of_which_some_formed_a_protocol():
+    runs = [
+        run(f"{seed}", {"a": a, "b": 2}, seed, {"accuracy": accuracy, "loss": 1.0}, {},
+            training={"chance": {"accuracy": 0.25}}, fixed={"evaluation.num_valid": 100})
+        for a, accuracies in ((1, (0.25, 0.9, 0.95)), (2, (0.5, 0.6))) for seed, accuracy in enumerate(accuracies)
+    ]  # fmt: skip
+    for figure, missing in (
+        (score_heat_map(runs, "accuracy", ["a", "b"]), [[True], [False]]),
+        (settings_side_by_side(runs, "accuracy"), [[False] * 3, [False, False, True]]),
+    ):
+        assert {"2 of 3", "0.55"} <= {text.get_text() for text in figure.axes[0].texts}
+        assert figure.axes[0].collections[0].get_array().mask.reshape(2, -1).tolist() == missing
+        assert any(SPLIT in text.get_text() for text in figure.findobj(Text))
+
+
+def test_marks_of_seeds_are_at_the_size_of_the_comparison():
+    """The figure has the values whose mean it shows, as drawn from larger corpora, and not those of the runs."""
+    means = Results(sources([({"rate": rate}, 0.3) for rate in (1, 2)])).means(figures=["accuracy"])
+    [first, other] = means.rows
+    drawn = replace(first, cells=(replace(first.cells[0], values=(0.1, 0.2)),))
+    figure = score_intervals(replace(means, rows=(drawn, other)), "accuracy", "higher")
+    marks = [list(line.get_xdata()) for line in figure.axes[0].lines if line.get_marker() == "|"]
+    assert marks == [[0.1, 0.2], pytest.approx([0.4, 0.5])]
+
+
+def test_a_band_over_other_settings_is_that_of_the_table(tmp_path):
+    """Two sizes with accuracies .2, .3 and .7: the means .25 and .7 have equal weight, and no interval over seeds."""
+    for size, seed, value in ((5, 1, 0.2), (5, 2, 0.3), (20, 1, 0.7)):
+        for kind in ("gumbel", "reinforce"):
+            config = f"channel: {{kind: {kind}, vocab_size: {size}}}\ntraining: {{seed: {seed}}}\n"
+            write_run(tmp_path / "runs" / f"{kind}-{size}-{seed}", config, [value, value], value)
+    runs = Results.read([tmp_path / "runs"])
+    figure, lines = sweep_curves(runs, "accuracy", ["channel.kind"])
+    [cell] = runs.means(by=["channel.kind"], figures=["accuracy"]).rows[0].cells
+    assert lines[0].y == pytest.approx([0.475] * 2) and cell.mean == pytest.approx(0.475)
+    assert (lines[0].low[0], lines[0].high[0]) == pytest.approx(cell.ci95) and cell.num_blocks == 2
+    assert any(OVER_BLOCKS in text.get_text() for text in figure.findobj(Text))
 
 
 def words(file):
