@@ -23,7 +23,7 @@ from ecsuite.eval.metrics.cbm import sensitivity
 from ecsuite.eval.metrics.score import Score, unscored
 from ecsuite.eval.metrics.topsim import cosine_distance, edit_distance
 from ecsuite.eval.metrics.traits import Traits
-from ecsuite.eval.results.sources import CAPPED, Source
+from ecsuite.eval.results.sources import CAPPED, INCOMPLETE, Source
 from ecsuite.eval.statistics.estimates import Bound, difference_bound, joint_bound
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.corpora import draw_sensitivity
@@ -36,7 +36,7 @@ from ecsuite.jobs.job import Context, Job, Result, job_function
 from ecsuite.parts.config import packaged_yaml
 from ecsuite.runtime.errors import ConfigError, look_up
 from ecsuite.runtime.time_left import duration_text
-from ecsuite.tables.cells import Cell, bounded, estimate, nothing, text
+from ecsuite.tables.cells import Cell, bounded, estimate, nothing, of_some, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 Figures = Mapping[str, float]
@@ -194,33 +194,40 @@ class TableRow:
     published: Figures = field(default_factory=dict)
     """The paper's figures; empty if it has no such row."""
     runs: tuple[Mapping[str, Any], ...] = ()
-    """Results of the completed seeds, in the order of the seeds, JSON-ready; see `_run_json`."""
+    """Results of the trained seeds, in the order of the seeds, JSON-ready; see `_run_json`."""
     failures: Mapping[int, str] = field(default_factory=dict)
     """Reason by seed without a result."""
 
+    @property
+    def counted(self) -> list[Mapping[str, Any]]:
+        """The runs in the means: those that ended as their settings say, as in all tables (`Source.counts`)."""
+        return [run for run in self.runs if run.get("stopped") not in INCOMPLETE]
+
     def values(self, measure: str) -> list[float | None]:
-        """A measure for each seed, in ascending order; None if it is undefined or the run failed."""
-        found = dict.fromkeys(self.failures) | {run["seed"]: run["values"].get(measure) for run in self.runs}
+        """A measure for each seed, in ascending order; None if it is undefined, or the run is not in the means."""
+        found = dict.fromkeys([*self.failures, *(run["seed"] for run in self.runs)])
+        found |= {run["seed"]: run["values"].get(measure) for run in self.counted}
         return [found[seed] for seed in sorted(found)]
 
+    def defined(self, measure: str) -> list[float]:
+        """The values of a measure in the means, in the order of the seeds."""
+        return [value for run in self.counted if (value := run["values"].get(measure)) is not None]
+
     def mean(self, measure: str) -> float | None:
-        """Mean over the runs; None unless it is defined for all runs."""
-        values = self._defined(measure)
-        return None if values is None else float(np.mean(values))
+        """Mean over the runs for which a measure is defined; None without any."""
+        values = self.defined(measure)
+        return float(np.mean(values)) if values else None
 
     def bounds(self, measure: str) -> list[Bound | None]:
         """Whether each run's measure is a bound of the true value, as an accuracy of 1 is."""
-        return [measure_bound(measure, run["values"]) if measure in DIRECTIONS else None for run in self.runs]
+        return [
+            measure_bound(measure, run["values"]) if measure in DIRECTIONS else None for run in self.counted
+        ]
 
     def deviation(self, measure: str) -> float | None:
-        """Standard deviation over the runs (n - 1); None for one run or without a mean."""
-        values = self._defined(measure)
-        return None if values is None or len(values) == 1 else float(np.std(values, ddof=1))
-
-    def _defined(self, measure: str) -> list[float] | None:
-        """A measure for each run; None if there is no run, or it is undefined for a run."""
-        values = [run["values"].get(measure) for run in self.runs]
-        return values if values and None not in values else None
+        """Standard deviation over the runs with a value (n - 1); None for fewer than two."""
+        values = self.defined(measure)
+        return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
     def to_json(self) -> dict[str, Any]:
         """The row as JSON-ready data."""
@@ -282,7 +289,7 @@ def _run_json(run: SweptRun) -> dict[str, Any]:
 
 def sensitivity_curves(rows: Sequence[TableRow]) -> dict[str, Any]:
     """Match scores by sample size, for the first seed of each row; input of `draw_sensitivity`."""
-    return {measured.name: measured.runs[0]["sensitivity"] for measured in rows if measured.runs}
+    return {measured.name: measured.counted[0]["sensitivity"] for measured in rows if measured.counted}
 
 
 RowSettings = tuple[str, str, int]
@@ -454,9 +461,13 @@ def make_table(rows: Sequence[TableRow], columns: Mapping[str, str]) -> Table:
     for measured in rows:
         name, published = measured.name, measured.published
         cells = (
-            bounded(
-                _cell(measure, measured.mean(measure), measured.deviation(measure)),
-                joint_bound(measured.bounds(measure)),
+            of_some(
+                bounded(
+                    _cell(measure, measured.mean(measure), measured.deviation(measure)),
+                    joint_bound(measured.bounds(measure)),
+                ),
+                len(measured.defined(measure)),
+                len(measured.counted),
             )
             for measure in columns
         )
@@ -495,15 +506,14 @@ def notes(study: SweepStudy, rows: Sequence[TableRow], folder: Path) -> list[str
         lines.append(
             f"{removed} of {len(runs)} run folders are missing; their figures are stored in {folder}."
         )
-    stopped = {
-        measured.name: [run["seed"] for run in measured.runs if run["stopped"] == "minutes"]
-        for measured in rows
-    }
     lines += [
-        f"{name}: time limit reached before the last epoch, seed {', '.join(map(str, seeds))}."
-        for name, seeds in stopped.items()
-        if seeds
+        f"{measured.name}, seed {run['seed']}: not complete, and not in the means: ended by {run['stopped']}."
+        for measured in rows
+        for run in measured.runs
+        if run not in measured.counted
     ]
+    if any(0 < len(each.defined(name)) < len(each.counted) for each in rows for name in (*TABLE1, *TABLE4)):
+        lines.append("n: seeds in the mean, as the measure is undefined for others.")
     lines += [
         f"{measured.name}: {MISPRINTS[measured.name]}."
         for measured in rows

@@ -6,10 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import compared_sources
 from ecsuite.corpus import Corpus
 from ecsuite.eval.experiments import cbm
 from ecsuite.eval.metrics import find_metric
 from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.results.results import Results
 from ecsuite.formats import read_corpus
 from ecsuite.games.runs.result import RunResult
 from ecsuite.games.training import train as training_jobs
@@ -56,6 +58,30 @@ def test_a_seed_that_failed_is_not_known_and_table_4_makes_table_3():
     for name, figures in cbm.PUBLISHED["table1"].items():
         shares = figures["cbm"] + figures["ambiguity"] + figures["paraphrase"]
         assert shares == pytest.approx(1, abs=0.021), name
+
+
+def test_means_are_over_the_runs_that_count_in_all_tables(tmp_path):
+    """Of four seeds, the last was ended by the clock, and one has no match; `compare table` has the same figures."""
+    study = cbm.load_table("paper/cbm_table1")
+    [row, *_] = equal_rows(study)
+    given = ((1, "epochs", 0.2), (2, "epochs", 0.4), (3, "accuracy", None), (4, "minutes", 0.9))
+    runs = tuple(
+        {**row.runs[0], "seed": seed, "stopped": stopped, "values": row.runs[0]["values"] | {"cbm": value}}
+        for seed, stopped, value in given
+    )
+    row = replace(row, runs=runs)
+    assert row.mean("cbm") == pytest.approx(0.3) and row.deviation("cbm") == pytest.approx(0.02**0.5)
+    assert row.values("cbm") == [0.2, 0.4, None, None]
+    sources = [
+        compared_sources.run(f"{seed}", {"row": row.name}, seed, {}, {"cbm": value}, stopped=stopped)
+        for seed, stopped, value in given
+    ]
+    cell = Results(sources).means(figures=["cbm"]).rows[0].cells[0]
+    assert (cell.mean, cell.num_values) == (pytest.approx(0.3), 2)
+    assert cbm.make_table([row], {"cbm": "CBM"}).rows[0].cells[2].text == ".30 ± .14 (n = 2)"
+    lines = cbm.notes(study, [row], tmp_path)
+    assert f"{row.name}, seed 4: not complete, and not in the means: ended by minutes." in lines
+    assert "n: seeds in the mean, as the measure is undefined for others." in lines
 
 
 def test_a_finding_that_rests_on_censored_accuracies_is_not_known():
