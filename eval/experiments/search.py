@@ -19,7 +19,7 @@ from importlib import import_module
 from math import inf
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from safetensors import safe_open
 from safetensors.numpy import save
@@ -29,7 +29,7 @@ from ecsuite.eval.experiments.jobs import PRUNED, VERSION, PlannedRun, needs_of,
 from ecsuite.eval.experiments.result import FollowedRun
 from ecsuite.eval.experiments.study import Base, SweepStudy
 from ecsuite.eval.results.logs import evaluations
-from ecsuite.eval.results.sources import setting_column
+from ecsuite.eval.results.sources import INCOMPLETE, setting_column
 from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
 from ecsuite.eval.views.comparison import setting_heading
 from ecsuite.games.runs.run_folder import LOG, RunFolder
@@ -162,8 +162,8 @@ def kept_log(arrays: Path) -> bytes:
         return bytes(opened.get_tensor(LOG).tobytes())
 
 
-State = Literal["done", "pruned", "failed"]
-"""Final state of a trial."""
+State = Literal["done", "pruned", "incomplete", "failed"]
+"""Final state of a trial; incomplete: a run was ended by the clock or a limit, and would count in no table."""
 LEAST_TRIALS = 4
 """Minimum number of finished trials for the importance of settings."""
 
@@ -189,7 +189,7 @@ class SearchTrial:
     value: float | None = None
     """The mean objective over seeds; None unless done."""
     reason: str | None = None
-    """Reason of the failure."""
+    """Reason of the failure, or of the end before all steps."""
 
     def to_json(self) -> dict[str, Any]:
         """The trial as JSON-ready data."""
@@ -391,7 +391,14 @@ class Search:
     def _judge(self, trial: SearchTrial, failures: Sequence[str], results: Mapping[Job, Result]) -> None:
         values = [] if failures else [self._figure(run, results) for run in trial.runs]
         known = [value for value in values if value is not None]
-        if failures or len(known) < len(trial.runs):
+        capped = [
+            f"{run.folder.name} was ended by {why}"
+            for run in trial.runs
+            if not failures and (why := results[run.training].value["stopped"]) in INCOMPLETE
+        ]
+        if capped:
+            trial.state, trial.reason = "incomplete", capped[0]
+        elif failures or len(known) < len(trial.runs):
             trial.state, trial.reason = "failed", [*failures, f"{self.settings.objective} is not defined"][0]
         else:
             trial.state, trial.value = "done", fmean(known)
@@ -456,7 +463,7 @@ MOST_ROWS = 10
 
 
 def trials_table(search: Mapping[str, Any]) -> Table:
-    """The best trials first, then pruned and failed trials.
+    """The best trials first, then pruned, incomplete and failed trials.
 
     Args:
         search: The key `search` of `sweep.json`.
@@ -465,7 +472,7 @@ def trials_table(search: Mapping[str, Any]) -> Table:
     trials = sorted(
         search["trials"],
         key=lambda trial: (
-            ("done", "pruned", "failed").index(trial["state"]),
+            get_args(State).index(trial["state"]),
             sign * (trial["value"] or 0.0),
             trial["number"],
         ),
@@ -491,7 +498,7 @@ def search_lines(search: Mapping[str, Any], base: Base, seeds: Sequence[int]) ->
     """
     trials = search["trials"]
     states = [trial["state"] for trial in trials]
-    counts = [f"{states.count(state)} {state}" for state in ("done", "pruned", "failed") if state in states]
+    counts = [f"{states.count(state)} {state}" for state in get_args(State) if state in states]
     lines = [f"{len(trials)} trials: {', '.join(counts)}"]
     if search["best"] is not None:
         best = trials[search["best"]]
@@ -507,8 +514,8 @@ def search_lines(search: Mapping[str, Any], base: Base, seeds: Sequence[int]) ->
             "or, with one seed,",
             f"  ecsuite train-game {shlex.quote(base.name)} {_assignments(settings)}",
         ]
-    reasons = dict.fromkeys(trial["reason"] for trial in trials if trial["state"] == "failed")
-    lines += [f"failed: {reason}" for reason in list(reasons)[:MOST_ROWS]]
+    reasons = dict.fromkeys((trial["state"], trial["reason"]) for trial in trials if trial["reason"])
+    lines += [f"{state}: {reason}" for state, reason in list(reasons)[:MOST_ROWS]]
     if search["importance"]:
         shares = ", ".join(f"{key} {share:.0%}" for key, share in search["importance"].items())
         lines.append(f"share of the differences between trials (fANOVA): {shares}")

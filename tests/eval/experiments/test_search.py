@@ -15,7 +15,7 @@ import yaml
 import ecsuite as ec
 from ecsuite.eval.experiments import jobs, search
 from ecsuite.eval.experiments.grids import Range
-from ecsuite.eval.experiments.search import MedianPruning, Rule, medians, search_lines
+from ecsuite.eval.experiments.search import MedianPruning, Rule, medians, search_lines, trials_table
 from ecsuite.eval.experiments.study import load_study
 from ecsuite.eval.experiments.sweep import Sweeps
 from ecsuite.eval.results.results import Results
@@ -140,6 +140,15 @@ def test_settings_that_cannot_be_combined_are_failed_trials(searched, small):
     assert states == {0.01: "done", 1e30: "failed"}
     failed = next(trial for trial in sweep.search["trials"] if trial["state"] == "failed")
     assert failed["value"] is None and "loss is" in failed["reason"]
+
+
+def test_a_run_that_the_clock_ended_is_in_no_value(searched, small):
+    """As in `compare table`, which counts no such run."""
+    small["set"] |= {"training.num_examples": 128, "training.max_minutes": 1e-9}
+    found = searched(over={"channel.vocab_size": [3, 4]}, trials=2, maximise="accuracy").search
+    assert [trial["state"] for trial in found["trials"]] == ["incomplete"] * 2 and found["best"] is None
+    assert "was ended by minutes" in search_lines(found, load_study(small).base, [1])[1]
+    assert trials_table(found).rows[0].cells[-1].text == "incomplete"
 
 
 @pytest.mark.parametrize(
