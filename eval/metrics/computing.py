@@ -35,6 +35,7 @@ from ecsuite.eval.metrics.score import Options, Score
 from ecsuite.eval.metrics.traits import Metric
 from ecsuite.eval.statistics.cache import corpus_cache
 from ecsuite.eval.statistics.chance import Chance
+from ecsuite.eval.statistics.contingency import num_labels
 from ecsuite.eval.statistics.estimates import clipped, mean_and_half_width, standard_error
 from ecsuite.jobs.graph import Runner
 from ecsuite.jobs.launchers import num_cores
@@ -299,7 +300,9 @@ def by_speaker(
     if len(each) == 1:
         return each[0]
     bounds = {traits.name: traits.bounds for traits in metric.traits}
-    return [mean_score(speakers_of(corpus), scores, bounds) for scores in zip(*each, strict=True)]
+    labels = meaning_labels(corpus)
+    number = None if labels is None else num_labels(labels)
+    return [mean_score(speakers_of(corpus), scores, bounds, number) for scores in zip(*each, strict=True)]
 
 
 def parts_of(corpus: Corpus) -> list[Corpus]:
@@ -309,9 +312,12 @@ def parts_of(corpus: Corpus) -> list[Corpus]:
 
 
 def mean_score(
-    speakers: Sequence[Any], scores: Sequence[Score], bounds: Mapping[str, tuple[float, float] | None]
+    speakers: Sequence[Any],
+    scores: Sequence[Score],
+    bounds: Mapping[str, tuple[float, float] | None],
+    num_meanings: int | None,
 ) -> Score:
-    """Average the scores of speakers; the interval is clipped to the range of the score.
+    """Average the scores of speakers, of `num_meanings` meanings; the interval is clipped to the range of the score.
 
     The range is in `bounds` by name or, if it depends on the corpus as for `word_entropy`, in the chance level.
     """
@@ -332,7 +338,8 @@ def mean_score(
         details[BY_TARGET] = {name: fmean(each[name] for each in targets) for name in targets[0]}
     known = [float(score.value) for score in defined if score.value is not None]
     value, half_width = mean_and_half_width(known)
-    chance = Chance.average([score.chance for score in defined], known, standard_error(known), len(known) - 1)
+    levels = [score.chance for score in defined]
+    chance = Chance.average(levels, known, standard_error(known), len(known) - 1, num_meanings)
     declared = bounds.get(first.name.partition(",")[0]) or (chance.bounds if chance else None)
     low, high = declared or (-math.inf, math.inf)
     return structs.replace(

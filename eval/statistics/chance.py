@@ -272,7 +272,11 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
 
     @staticmethod
     def average(
-        parts: "Sequence[Chance | None]", values: Sequence[float], error: float | None, freedom: float
+        parts: "Sequence[Chance | None]",
+        values: Sequence[float],
+        error: float | None,
+        freedom: float,
+        num_meanings: int | None = None,
     ) -> "Chance | None":
         """Average the chance levels of scores that are averaged, such as speakers' scores, draw by draw.
 
@@ -285,6 +289,8 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
             values: The scores.
             error: Standard error of the mean score; None for one score.
             freedom: Degrees of freedom of `error`.
+            num_meanings: Number of distinct meanings in all parts, as meanings of several parts count once; None: no
+                part has a meaning of another.
 
         Returns:
             None if a part has no chance level, or no draw has a score.
@@ -303,13 +309,14 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
         means = np.full(number, np.nan)
         np.divide(np.where(has_score, table, 0).sum(0), has_score.sum(0), where=has_score.any(0), out=means)
         meanings = [part.num_meanings for part in known]
+        number_of_all = sum(each or 0 for each in meanings)
         compared = [part.level + part.distance(value) for part, value in zip(known, values, strict=True)]
         return Chance.from_permutations(
             means,
             seed=first.seed,
             bounds=_mean_bounds([part.bounds for part in known]),
             compared=float(np.mean(compared)) if any(part.compared is not None for part in known) else None,
-            num_meanings=None if None in meanings else sum(each or 0 for each in meanings),
+            num_meanings=None if None in meanings else min(number_of_all, num_meanings or number_of_all),
         )
 
     def _p_of_level(self, distance: float) -> tuple[float | None, Basis]:

@@ -127,6 +127,18 @@ def test_random_languages_of_speakers_are_as_by_chance(name):
     assert sum(differing) <= 1
 
 
+def test_meanings_of_several_speakers_count_once():
+    """Copies of a speaker are no further meanings, so they do not turn "can't tell" into "as by chance"."""
+    rng = np.random.default_rng(1)
+    messages, meanings = rng.integers(1, 4, (24, 3)).tolist(), rng.integers(0, 3, (24, 3))
+    number = len(np.unique(meanings, axis=0))
+    for shift, num_distinct in ((0, number), (3, 2 * number)):  # the other speaker's meanings: the same, or others
+        corpus = Corpus(messages * 2, meanings=np.concatenate([meanings, meanings + shift]),
+                        columns={"speaker": np.repeat([0, 1], 24)})  # fmt: skip
+        [score] = by_speaker(find_metric("topsim"), corpus, Options())
+        assert score.chance.num_meanings == num_distinct
+
+
 def test_a_mean_of_some_of_the_speakers_says_so():
     corpus = random_corpus(0)
     (score,) = scored("topsim", corpus)
