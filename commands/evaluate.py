@@ -10,7 +10,7 @@ from ecsuite.commands.options import As, Device, Json, Plot, Set, TrustCode, pre
 from ecsuite.eval.views.console import print_json
 from ecsuite.runtime.errors import ConfigError
 from ecsuite.runtime.printable import note
-from ecsuite.tables.cells import Cell, nothing, number, percent
+from ecsuite.tables.cells import Cell, bounded, nothing, number, percent
 from ecsuite.tables.forms import Form, publish
 from ecsuite.tables.table import Table, name_column, number_column, row_of
 
@@ -156,21 +156,23 @@ def _evaluations(
     found: Mapping[str, Mapping[str, float]], chance: Mapping[str, Mapping[str, float]]
 ) -> Table:
     """Table with one row per evaluation and measure, with the chance level."""
-    from ecsuite.games.tasks.directions import held_out_of
+    from ecsuite.games.tasks.directions import held_out_of, time_bound
 
-    def shown(measure: str, value: float) -> Cell:
-        return percent(value) if "accuracy" in measure else number(value, 3)
+    def shown(measure: str, figures: Mapping[str, float]) -> Cell:
+        value = figures[measure]
+        cell = percent(value) if "accuracy" in measure else number(value, 3)
+        return bounded(cell, time_bound(measure, figures))
 
     names = {"valid": held_out_of(found) or "validation"}
     rows = [
         row_of(
             names.get(name, name),
             measure,
-            shown(measure, value),
-            shown(measure, chance[name][measure]) if measure in chance[name] else nothing(),
+            shown(measure, measures),
+            shown(measure, chance[name]) if measure in chance[name] else nothing(),
         )
         for name, measures in found.items()
-        for measure, value in measures.items()
+        for measure in measures
     ]
     columns = (name_column("evaluation", merges=True), name_column("measure"))
     return Table(columns=(*columns, number_column("value"), number_column("chance level")), rows=rows)

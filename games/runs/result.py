@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from ecsuite.games.tasks.directions import held_out_of, measure_title
+from ecsuite.games.tasks.directions import held_out_of, measure_title, time_bound
 from ecsuite.jobs.signals import StopRequest
 from ecsuite.parts.config import dotted_values
+from ecsuite.tables.cells import MARKS
 
 if TYPE_CHECKING:
     from ecsuite.games.config.sections import Experiment
@@ -86,8 +87,11 @@ class RunResult:
                 figures[measure_title(name, about)] = share_text(value, self.chance[name])
             else:
                 units = UNITS if "loss" in self.measures else WITHOUT_EOS
-                note = f"chance level {self.chance[name]:.4g}" if name in self.chance else units.get(name, "")
-                figures[measure_title(name, "")] = f"{value:8.3f}  {note}".rstrip()
+                mark, of_chance = (MARKS[time_bound(name, each)] for each in (self.measures, self.chance))
+                level = f"chance level {of_chance}{self.chance[name]:.4g}" if name in self.chance else ""
+                figures[measure_title(name, "")] = (
+                    f"{f'{mark}{value:.3f}':>8}  {level or units.get(name, '')}".rstrip()
+                )
         for name, extra in self.extra_evaluations.items():
             level = self.extra_chance.get(name, {}).get("accuracy")
             figures[measure_title("accuracy", name)] = share_text(extra["accuracy"], level)

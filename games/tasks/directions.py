@@ -39,6 +39,17 @@ UNTIL: Mapping[str, str] = {"consensus_round": "has_consensus", "ratio": "reache
 right-censored."""
 
 
+def time_bound(measure: str, measures: Mapping[str, object]) -> Literal["lower"] | None:
+    """Whether a time until an event, or its chance level, is a lower bound: the event did not always happen.
+
+    Args:
+        measure: Name of a measure.
+        measures: Measures of a run, or their chance levels, which have the share of random plays with the event.
+    """
+    happened = measures.get(UNTIL[measure], 1) if measure in UNTIL else 1
+    return None if isinstance(happened, int | float) and happened >= 1 else "lower"
+
+
 def measure_bound(measure: str, measures: Mapping[str, object]) -> Literal["lower", "upper"] | None:
     """Whether a censored measure, at an end of its scale or before its event, is a lower or upper bound.
 
@@ -47,7 +58,7 @@ def measure_bound(measure: str, measures: Mapping[str, object]) -> Literal["lowe
         measures: All measures of the run, or only this one.
     """
     if measure in UNTIL:
-        return None if measures.get(UNTIL[measure], True) else "lower"
+        return time_bound(measure, measures)
     value, ends = measures.get(measure), ENDS.get(measure.rpartition(" ")[2])
     if ends is None or not isinstance(value, int | float) or math.isnan(value):
         return None

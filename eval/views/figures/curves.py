@@ -34,6 +34,7 @@ from ecsuite.eval.views.figures.canvas import (
 )
 from ecsuite.formats.strict_json import read_json
 from ecsuite.games.runs.run_folder import RunFolder
+from ecsuite.games.tasks.directions import time_bound
 from ecsuite.parts.config import parse_yaml
 from ecsuite.tables.cells import MARKS, OF_MARKS
 
@@ -374,7 +375,7 @@ def learning_curves(
 def chance_levels(folders: Sequence[Path], measure: str) -> dict[str, float]:
     """Read the chance levels of a measure from the metadata of runs, by their names in a legend."""
     levels = {level for folder in folders if (level := _chance_level(folder, measure)) is not None}
-    return {f"chance {level:.3g}": level for level in sorted(levels)}
+    return {f"chance {mark}{level:.3g}": level for level, mark in sorted(levels)}
 
 
 def generation_boundaries(folders: Sequence[Path], lines: Sequence[Curve]) -> list[int]:
@@ -406,8 +407,10 @@ def _folder_names(folders: Sequence[Path]) -> list[str]:
     return ["/".join(folder.resolve().parts[-2:]) for folder in folders]
 
 
-def _chance_level(folder: Path, measure: str) -> float | None:
+def _chance_level(folder: Path, measure: str) -> tuple[float, str] | None:
+    """The chance level of a measure, and the mark of a bound."""
     try:
-        return float(read_json(RunFolder(folder).metadata)["chance"][measure])
+        levels = read_json(RunFolder(folder).metadata)["chance"]
+        return float(levels[measure]), MARKS[time_bound(measure, levels)]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None

@@ -8,6 +8,8 @@ from ecsuite.eval.results.verification.files import check_files
 from ecsuite.formats import read_corpus
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.plays.play import make_play
+from ecsuite.games.runs.result import RunResult
+from ecsuite.games.tasks.directions import time_bound
 from ecsuite.games.training.train import train
 from played_rounds import FILES, MODEL, played, rounds_of
 
@@ -85,6 +87,11 @@ def test_many_agents_never_agree_by_chance():
     level = play.chance()
     assert level["has_consensus"] == 0 and level["consensus_round"] == 2000
     assert 0.15 < level["consensus"] < 0.3
+    ended = RunResult(stopped="epochs", step=2000, num_steps=2000, measures={**level, "consensus_round": 31.0,
+                      "has_consensus": 1.0}, chance=dict(level), extra_evaluations={})  # fmt: skip
+    assert "  31.000  chance level ≥2000" in ended.summary()
+    some = {"has_consensus": 0.4, "consensus_round": 700.0}  # of random plays, as of a mean over runs
+    assert time_bound("consensus_round", some) == "lower" and time_bound("consensus", some) is None
     letters = make_play(load_experiment("naming", ["play.symbols=letters"]), torch.device("cpu"))
     assert not letters.chance()
 
