@@ -366,13 +366,19 @@ def seed_report(sources: Sequence[Source]) -> Report:
     """Report of the scores of several seeds of one game: means over seeds, and the two parts of their spread.
 
     Args:
-        sources: Scored runs of one game, see `is_one_game`.
+        sources: Scored runs of one game, see `is_one_game`; runs that do not count are not in the means.
     """
-    means = over_seeds(sources)
-    lines, formed = _seed_notes(sources, means), FormedProtocols.of_runs(sources)
+    counted = [each for each in sources if each.counts()]
+    means = over_seeds(counted)
+    lines, formed = _seed_notes(counted, means), FormedProtocols.of_runs(counted)
+    lines += [
+        f"{each.name}: not in the means: {each.failure or each.ending}."
+        for each in sources
+        if not each.counts()
+    ]
     if formed is not None:
         lines += [f"Seeds that formed a protocol: {formed}.", *formed_notes([formed])]
-    title = f"{sources[0].game}: {len(sources)} seeds"
+    title = f"{sources[0].game}: {len(counted)} seed{'s' if len(counted) != 1 else ''}"
     data = {
         "over_seeds": [
             {

@@ -123,7 +123,7 @@ def correlate_files(results: Sequence[Path], translation: Sequence[Path], metric
     """
     if metric not in METRICS:
         raise unknown_name("metric", metric, METRICS)
-    sources = samples_of(Results.read(results), XFERBENCH)
+    sources = samples_of([each for each in Results.read(results) if each.counts()], XFERBENCH)
     require_comparable(sources)
     scores = {result.name: result.score for result in sources}
     by_setting = read_translation(translation, metric)

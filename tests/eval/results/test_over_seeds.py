@@ -55,6 +55,11 @@ def test_runs_of_one_game_count_the_seeds_that_formed_a_protocol(tmp_path, monke
     monkeypatch.setattr(comparison, "save", lambda *_: None)
     report.draw(tmp_path / "seeds.svg")
     assert points[0].single == [0.3, 0.9, 0.95] and points[0].value is None  # the outcome has two peaks
+    metadata["training"]["stopped"] = "minutes"  # counts in no mean, as in `compare table`
+    (paths[-1] / "metadata.json").write_text(json.dumps(metadata))
+    report = comparison.seed_report(Results.read(paths))
+    assert report.data["over_seeds"][0]["values"] == [0.3, 0.9] and report.data["formed"]["of"] == 2
+    assert "2: not in the means: ended by minutes." in report.notes
 
 
 @pytest.mark.slow
