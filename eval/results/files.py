@@ -13,7 +13,7 @@ import msgspec
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.metrics.score import Score, is_number
-from ecsuite.eval.results.sources import CAPPED, INCOMPLETE, STORE, UNENDED, Source, read_config
+from ecsuite.eval.results.sources import CAPPED, INCOMPLETE, STORE, UNENDED, Source, Status, read_config
 from ecsuite.files.atomic_files import remove_abandoned, write_atomically
 from ecsuite.files.checksums import CHECKSUM, sealed
 from ecsuite.files.format_numbers import without_format
@@ -187,10 +187,15 @@ def run_source(folder: Path, scores: Any = None) -> Source:
         game=scored.game if scored.is_run else source.config.get("name"),
         seed=scored.seed if scored.is_run else source.config.get(SEED),
         group=scored.group,
-        status="diverged" if stopped == "diverged" else "capped" if stopped in INCOMPLETE else "done",
+        status=_status(stopped),
         stopped=stopped,
         failure=f"step {step}: the training diverged" if stopped == "diverged" else None,
     )
+
+
+def _status(stopped: Any) -> Status:
+    """End of a training, by the reason why it ended."""
+    return "diverged" if stopped == "diverged" else "capped" if stopped in INCOMPLETE else "done"
 
 
 def _of_sweep(file: Path) -> list[Source]:
@@ -322,14 +327,19 @@ def _of_member(file: Path, data: Any, index: int) -> Source:
     path, seed, system, game = (
         corpus.get("source_path"), member.get("seed"), member.get("system"), member.get("game")
     )  # fmt: skip
-    name = member.get("name")
+    name, place = member.get("name"), Path(path) if isinstance(path, str) and path else None
+    folder = place if place is None or place.is_dir() else place.parent if place.name == CORPUS else None
+    training = Source(name="", file=file, folder=folder).metadata.get("training")  # {} if it is not there
+    stopped = training.get("stopped") if isinstance(training, Mapping) else None
     return Source(
         name=name if isinstance(name, str) else _name(file, data.get("name"), corpus),
         file=file,
         records=tuple(records_of(file, data["scores"])),
         is_of_run="training" in corpus,
-        corpus=Path(path) if isinstance(path, str) and path else None,
+        corpus=place,
         how=how_of(corpus),
+        stopped=stopped if isinstance(stopped, str) else None,
+        status=_status(stopped),
         system=system if isinstance(system, str) else None,
         game=game if isinstance(game, str) else None,
         seed=seed if type(seed) is int else None,

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from ecsuite.eval.results.files import sources_of
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.samples import is_one_game, over_seeds
 from ecsuite.eval.views import comparison
@@ -60,6 +61,8 @@ def test_runs_of_one_game_count_the_seeds_that_formed_a_protocol(tmp_path, monke
     report = comparison.seed_report(Results.read(paths))
     assert report.data["over_seeds"][0]["values"] == [0.3, 0.9] and report.data["formed"]["of"] == 2
     assert "2: not in the means: ended by minutes." in report.notes
+    members = {"corpora": [{"corpus": {"source_path": str(path)}, "scores": []} for path in paths]}
+    assert [each.counts() for each in sources_of(tmp_path / "all.json", members)] == [True, True, False]
 
 
 @pytest.mark.slow
