@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,9 @@ def in_process(work):
     try:
         work()
         code = 0
+    except BaseException:
+        traceback.print_exc()
+        raise
     finally:
         os._exit(code)
 
@@ -74,8 +78,8 @@ def xferbench(runner, folder, _):
     from ecsuite.grammars.baselines import zipf_parentheses
 
     corpus = zipf_parentheses(1000, np.random.default_rng(0), num_types=20)
-    options, own = Options(device="cpu", runner=runner), XferBenchOptions(preset="nano", num_seeds=2)
-    return [structs.asdict(score) for score in xferbench(corpus, options, own)]
+    options, own = Options(device="cpu"), XferBenchOptions(preset="nano", num_seeds=2)
+    return [structs.asdict(score) for score in xferbench(corpus, options, own, runner=runner)]
 
 
 def icy(runner, folder, _):
