@@ -260,14 +260,13 @@ class Chance(msgspec.Struct, frozen=True, kw_only=True):
     @staticmethod
     def from_pairs(level: float, mean: CrossedMean) -> "Chance":
         """Make a chance level without spread for a mean share over pairs; equal pairs have a binomial p-value."""
-        number = mean.num_equal
-        is_exact = number is not None and 0 < level < 1
+        number, is_share = mean.num_equal, 0 < level < 1
         return Chance(
             kind="constant",
             level=level,
             error=mean.error,
             freedom=mean.freedom,
-            p_of_theory=share_p_value(mean.mean * number, number, level) if is_exact else None,
+            p_of_theory=share_p_value(mean.mean * number, number, level) if number and is_share else None,
         )
 
     @staticmethod

@@ -88,9 +88,9 @@ class RunResult:
             else:
                 units = UNITS if "loss" in self.measures else WITHOUT_EOS
                 mark, of_chance = (MARKS[time_bound(name, each)] for each in (self.measures, self.chance))
-                level = f"chance level {of_chance}{self.chance[name]:.4g}" if name in self.chance else ""
+                note = f"chance level {of_chance}{self.chance[name]:.4g}" if name in self.chance else ""
                 figures[measure_title(name, "")] = (
-                    f"{f'{mark}{value:.3f}':>8}  {level or units.get(name, '')}".rstrip()
+                    f"{f'{mark}{value:.3f}':>8}  {note or units.get(name, '')}".rstrip()
                 )
         for name, extra in self.extra_evaluations.items():
             level = self.extra_chance.get(name, {}).get("accuracy")
