@@ -1,6 +1,6 @@
 """Result of a translation experiment: the benchmark, its table and its JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
@@ -19,6 +19,9 @@ REDUCED_NOTE = "a reduced size: not comparable with published chrF and BLEU"
 FULL_NOTE = (
     "the paper's size; pairs, split and sentence ends differ from the authors' program (docs/xtreme.md)"
 )
+NUM_EXAMPLES = 5
+"""Number of test sentences whose translations are printed, as in appendix F of Boldt & Mortensen (2024)."""
+EXAMPLE = ("source", "target", "translation")
 SHORT_NOTE = "no line of the test pairs has four words, which BLEU needs: it is always 0; use chrF"
 
 
@@ -34,6 +37,8 @@ class TranslationResult:
     """Passes over the corpus per epoch of pretraining; None without a corpus."""
     tuned: Mapping[str, Any]
     """The result of fine-tuning, see `jobs.tune`."""
+    examples: Sequence[Sequence[str]]
+    """The first test sentences: source, target, and their translation by the widest beam."""
 
     @property
     def chrf(self) -> float:
@@ -76,6 +81,7 @@ class TranslationResult:
             "is_reduced": study.preset.is_reduced,
             "sacrebleu": sacrebleu_signatures(),
             "signature": study.signature,
+            "examples": [dict(zip(EXAMPLE, each, strict=True)) for each in self.examples],
         }
 
 
@@ -104,13 +110,13 @@ class TranslationBenchmark(Benchmark[TranslationStudy, TranslationResult]):
         tuning_job = next(iter(jobs.values())).inputs["tuned"]
         pretraining_job = tuning_job.inputs["pretrained"]
         beams = {beam: dict(results[job].checked()) for beam, job in jobs.items()}
-        for value in beams.values():
-            del value["translations"]
+        translations = {beam: value.pop("translations") for beam, value in beams.items()}
         return TranslationResult(
             study=study,
             beams={beam: BeamScore(**value) for beam, value in beams.items()},
             repeats=None if pretraining_job is None else results[pretraining_job].checked()["repeats"],
             tuned=results[tuning_job].checked(),
+            examples=translations[max(beams)][:NUM_EXAMPLES],
         )
 
     def record(self, study: TranslationStudy, finding: TranslationResult) -> list[Source]:
@@ -130,8 +136,11 @@ class TranslationBenchmark(Benchmark[TranslationStudy, TranslationResult]):
         ]
 
     def report(self, study: TranslationStudy, finding: TranslationResult) -> Report:
-        """A table with a row per beam width and a row with the mean; there is no figure."""
-        return Report(tables=(_scores_table(finding),), notes=(), data=finding.as_dict())
+        """A table with a row per beam width and a row with the mean, and one of sentences; there is no figure."""
+        columns = [name_column(name) for name in EXAMPLE]
+        title = f"sample translations, beam {max(finding.beams)}"
+        examples = Table(columns=columns, rows=[row_of(*each) for each in finding.examples], title=title)
+        return Report(tables=(_scores_table(finding), examples), notes=(), data=finding.as_dict())
 
 
 def _scores_table(result: TranslationResult) -> Table:

@@ -99,7 +99,10 @@ def test_the_whole_line(corpus, pairs, kept):
     signature = first["signature"]
     assert signature.startswith("translate|preset:nano|setting:full|pairs:pairs.tsv#")
     assert "|seed:0|beams:1+3+5|precision:fp32|chrf:nrefs=1,case=mixed,eff=yes,nc=6" in signature
-    table = str(TranslationBenchmark().report(result.study, result).tables[0])
+    scores, examples = TranslationBenchmark().report(result.study, result).tables
+    table, tested = str(scores), result.study.pairs.split().test[:5]
+    assert [each[:2] for each in result.examples] == [[each.source, each.target] for each in tested]
+    assert f"beam {max(result.beams)}" in str(examples) and result.examples[0][2] in str(examples)
     assert signature.endswith("|v:1") and signature in table
     assert "not comparable with published" in table
     assert first["sacrebleu"]["bleu"].startswith("nrefs:1|")
