@@ -124,6 +124,26 @@ def test_rounds_have_different_numbers_of_candidates():
     assert all(parameter.grad.isfinite().all() for parameter in game.parameters())
 
 
+def test_absent_candidates_stay_out_of_batch_normalisation(image_folder):
+    """Other pixels of images that no agent sees change neither the objective nor the running statistics."""
+    conv = [f"{role}.perception.kind=conv" for role in ("sender", "receiver")]
+    sizes = ("world.size=16", "training.batch_size=4", "training.precision=fp32")
+    images = ("world.kind=images", f"world.objects={image_folder}", "task.fewest_distractors=1", *sizes, *conv)
+    found = []
+    for is_changed in (False, True):
+        game, world = make(*images, game="images")
+        batch = world.batch("train", 0)
+        candidates = batch.candidate_indices()
+        absent = np.setdiff1d(candidates, np.append(candidates[batch.present], batch.shown))
+        assert len(absent)
+        if is_changed:
+            batch.objects[absent] = 255 - batch.objects[absent]
+        played = game.play(batch, "train", torch.Generator().manual_seed(0))
+        found.append([played.objective.detach(), *game.buffers()])
+    for before, after in zip(*found, strict=True):
+        assert torch.equal(before, after)
+
+
 def test_autoencoding_by_hand():
     """The loss is the squared error; right is where the right object is nearest."""
     small = ("training.batch_size=4", "sender.hidden_size=8", "receiver.hidden_size=8", "task.hidden_size=0")
