@@ -40,8 +40,8 @@ class Perception(nn.Module):
     @property
     def is_by_object(self) -> bool:
         """Whether an object's vector depends on that object alone: not with batch normalisation, or in user code."""
-        is_own = type(self).__module__.startswith(__name__.partition(".")[0])
-        return is_own and not any(isinstance(each, _BatchNorm) for each in self.modules())
+        own_package = f"{__name__.partition('.')[0]}."
+        return type(self).__module__.startswith(own_package) and not any(isinstance(each, _BatchNorm) for each in self.modules())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
