@@ -40,8 +40,9 @@ class Perception(nn.Module):
     @property
     def is_by_object(self) -> bool:
         """Whether an object's vector depends on that object alone: not with batch normalisation, or in user code."""
-        own_package = f"{__name__.partition('.')[0]}."
-        return type(self).__module__.startswith(own_package) and not any(isinstance(each, _BatchNorm) for each in self.modules())
+        package = f"{__name__.partition('.')[0]}."  # modules of user code have longer names
+        is_own = type(self).__module__.startswith(package)
+        return is_own and not any(isinstance(each, _BatchNorm) for each in self.modules())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
