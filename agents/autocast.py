@@ -102,7 +102,7 @@ def call_receiver(receiver: Receiver, message: Message, dtype: torch.dtype) -> t
     """
     casts_weights = receiver.casts_weights
     places: Places = None
-    if receiver.reads_distinct:
+    if vars(type(receiver)).get("reads_distinct"):  # not inherited, see `Receiver`
         message, places = distinct_messages(message, width=receiver.state_size)
     symbols, wanted = message.symbols, dtype if casts_weights else torch.float32
     if symbols.is_floating_point() and symbols.dtype != wanted:  # a sender may use another precision

@@ -40,7 +40,8 @@ class Perception(nn.Module):
     @property
     def is_by_object(self) -> bool:
         """Whether an object's vector depends on that object alone: not with batch normalisation, or in user code."""
-        is_own = type(self).__module__.startswith(__name__.partition(".")[0])
+        package = f"{__name__.partition('.')[0]}."  # modules of user code have longer names
+        is_own = type(self).__module__.startswith(package)
         return is_own and not any(isinstance(each, _BatchNorm) for each in self.modules())
 
 

@@ -37,7 +37,8 @@ class Receiver(nn.Module, ABC):
     as a second argument. Otherwise it is called under autocast, with symbol weights in fp32."""
     reads_distinct = False
     """Whether a state depends only on its own message, so that equal messages of a batch are read once; see
-    `ecsuite.agents.shared_states`, by which recurrent receivers read equal prefixes once."""
+    `ecsuite.agents.shared_states`, by which recurrent receivers read equal prefixes once. Subclasses do not inherit it:
+    they may add dropout or batch normalisation."""
     knows_names = False
     """Whether the constructor also gets the names of attribute values, `value_names`."""
     states_are_values = False

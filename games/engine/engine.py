@@ -23,6 +23,7 @@ from ecsuite.games.players.pair import SIDES, Pair, StepResult
 from ecsuite.games.tasks.views import SeenRounds, rendered
 from ecsuite.games.worlds.world import Batch, World
 from ecsuite.runtime.ahead import Prefetcher
+from ecsuite.runtime.devices import global_generators
 from ecsuite.runtime.graphs import Outputs
 from ecsuite.runtime.recording import Recorded
 
@@ -246,18 +247,25 @@ class Engine:
         """Results of pairs in parallel, and their buffers; None if a part does not allow it."""
         if self.are_able is not None:
             return _play_stacked(chosen, epoch) if self.are_able else None
-        states = [noise.get_state() for _, _, noise, _, _ in chosen]
+        shared = global_generators(chosen[0][0].device)
+        generators = [*shared, *(noise for _, _, noise, _, _ in chosen)]
+        states = [each.get_state() for each in generators]
         try:
             played = _play_stacked(chosen, epoch)
+            self.are_able = all(
+                each.get_state().equal(state) for each, state in zip(shared, states, strict=False)
+            )
+            fault = "a part draws from torch's global generators"  # equal numbers for all pairs in one pass
         except torch.OutOfMemoryError:  # not caused by the parts
             raise
         except self.faults as error:
-            self.are_able, self.reason = False, " ".join(str(error).split())[:200]
-            for (_, _, noise, _, _), state in zip(chosen, states, strict=True):
-                noise.set_state(state)
-            return None
-        self.are_able = True
-        return played
+            self.are_able, fault = False, " ".join(str(error).split())[:200]
+        if self.are_able:
+            return played
+        self.reason = fault
+        for each, state in zip(generators, states, strict=True):
+            each.set_state(state)
+        return None
 
 
 _Turn = tuple[Pair, SeenRounds, torch.Generator, Weights, Weights]

@@ -173,7 +173,9 @@ class PolicyGradient(Learner):
 
     def _of_messages(self, episodes: TensorEpisodes, agent: int) -> tuple[Tensor, Tensor]:
         """Log-probability and mean entropy of the messages of an agent, (steps, batch) each."""
-        if isinstance(self.channel, ReinforceChannel):  # all steps at once
+        if (
+            type(self.channel) is ReinforceChannel
+        ):  # all steps at once; a subclass may draw its symbols differently
             logits = of_symbols(self.channel, episodes.logits[agent], self.specs[agent].num_symbols)
             logits = logits if self.channel.has_eos else without_eos(logits)
             return of_sampled(episodes.words[:, :, agent].movedim(2, 0), logits.movedim(2, 0))

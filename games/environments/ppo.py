@@ -10,7 +10,7 @@ from torch.distributions import Categorical, Independent
 from torch.nn.functional import pad
 
 from ecsuite.agents.message import PAD
-from ecsuite.games.channels.channels import Channel
+from ecsuite.games.channels.channels import Channel, ReinforceChannel
 from ecsuite.games.environments.agents import ActingAgents
 from ecsuite.games.environments.episodes import TensorEpisodes, of_symbols, played_again
 from ecsuite.games.environments.learners import PolicyGradient
@@ -45,7 +45,7 @@ class PPO(PolicyGradient):
 
     def __init__(self, options: Any, *, agents: ActingAgents, channel: Channel) -> None:
         super().__init__(options, agents=agents, channel=channel)
-        if not channel.has_policy_gradient:
+        if type(channel) is not ReinforceChannel:  # ratios are of the softmax of logits
             raise ConfigError("play.learner: ppo learns symbols like actions: expected channel reinforce")
         try:
             import torchrl.objectives  # noqa: F401

@@ -219,7 +219,9 @@ class Acting(TrainedPlay):
         deliver: Deliver | None = None,
         watch: Watch | None = None,
     ) -> Episodes:
-        """Play the episodes of a purpose with these numbers; see `play_episodes`.
+        """Play the episodes of a purpose with these numbers, in evaluation mode unless `mode` is train.
+
+        See `play_episodes`.
 
         Args:
             numbers: Episode numbers within the purpose, (batch,).
@@ -231,8 +233,10 @@ class Acting(TrainedPlay):
             deliver: Intervention on messages; None: only that of `is_severed`.
             watch: Callback before each decision.
         """
-        return as_arrays(
-            self._play_numbers(
+        module = agents if isinstance(agents, nn.Module) else self.module
+        module.train(mode == "train")
+        try:
+            episodes = self._play_numbers(
                 torch.from_numpy(numbers + PURPOSES[purpose]),
                 mode,
                 generator,
@@ -241,7 +245,9 @@ class Acting(TrainedPlay):
                 deliver=deliver,
                 watch=watch,
             )
-        )
+        finally:
+            module.train()
+        return as_arrays(episodes)
 
     def _play_numbers(
         self,

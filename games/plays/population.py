@@ -564,7 +564,7 @@ def _share(speaker: Speaker, listener: Listener, shares: Sequence[str]) -> None:
         if name == "symbols":
             listener.network.embed = own
         else:
-            listener.perception = speaker.perception
+            listener.perception, listener.has_padding = speaker.perception, speaker.has_padding
 
 
 def votes(task: Task, answers: Sequence[Tensor], truth: Truth) -> Tensor:

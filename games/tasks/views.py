@@ -135,15 +135,23 @@ def shown_objects(
 def seen_candidates(
     batch: Batch, world: World, dtype: torch.dtype, device: torch.device, *, has_padding: bool
 ) -> View:
-    """The receiver's view of a batch; `has_padding`: see `_distinct_view`."""
-    if batch.candidates is None:
+    """The receiver's view of a batch; `has_padding`: see `_distinct_view`.
+
+    Without padding, targets replace absent candidates, which batch normalisation would include.
+    """
+    candidates = batch.candidates
+    if batch.present is not None and not has_padding:
+        indices = batch.candidate_indices()
+        targets = np.take_along_axis(indices, batch.labels.argmax(1)[:, None], axis=1)
+        candidates = np.where(batch.present, indices, targets)
+    if candidates is None:
         view = _view(batch.objects, batch.labels.shape[1], None, world, dtype, device)
     elif batch.shares_candidates:
-        objects = batch.objects[batch.candidates[0]]
-        view = _view(objects, batch.candidates.shape[1], None, world, dtype, device)
+        objects = batch.objects[candidates[0]]
+        view = _view(objects, candidates.shape[1], None, world, dtype, device)
         view = replace(view, is_shared=True)
     else:
-        view = _distinct_view(batch.objects, batch.candidates, world, dtype, device, has_padding=has_padding)
+        view = _distinct_view(batch.objects, candidates, world, dtype, device, has_padding=has_padding)
     if batch.present is not None:
         view = replace(view, present=sent(torch.from_numpy(batch.present), device))
     return view

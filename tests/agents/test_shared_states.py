@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch import nn
 
 from ecsuite.agents import shared_states
 from ecsuite.agents.autocast import call_receiver, call_sender
@@ -10,6 +11,7 @@ from ecsuite.agents.message import EOS, PAD, Message
 from ecsuite.agents.recurrence import GRUGates
 from ecsuite.agents.shared_states import beginnings, distinct_rows
 from ecsuite.agents.spec import parse_agent
+from ecsuite.agents.transformer import TransformerReceiver
 from ecsuite.games.channels.channels import ReinforceChannel
 from ecsuite.games.players.learning import GivenMessages
 
@@ -142,3 +144,26 @@ def test_no_row_is_computed_after_its_end_or_again(share, counted):
         counted.clear()
         call_receiver(receiver, of_texts(MESSAGES[texts]), torch.float32)
         assert counted == number
+
+
+class Normalised(TransformerReceiver):
+    """A receiver of user code, whose states depend on all messages of a batch."""
+
+    def __init__(self, options, **sizes):
+        super().__init__(options, **sizes)
+        self.norm = nn.BatchNorm1d(self.state_size)
+
+    def forward(self, message):
+        states, ends = super().forward(message)
+        return self.norm(states.flatten(0, 1)).view_as(states), ends
+
+
+def test_a_receiver_with_further_layers_reads_every_message(share):
+    options = Normalised.Options(hidden_size=WIDTH, num_heads=2)
+    receiver = Normalised(options, vocab_size=VOCAB_SIZE, max_len=MAX_LEN)
+    found = []
+    for is_on in (False, True):
+        share(is_on)
+        states, _ = call_receiver(receiver, of_texts(["1 2", "1 2", "1 2", "3"]), torch.float32)
+        found.append(states)
+    assert torch.equal(*found)

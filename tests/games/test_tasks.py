@@ -11,6 +11,7 @@ from torch.nn.functional import cosine_similarity, cross_entropy
 from ecsuite.agents.message import Message
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.players.pair import make_pair
+from ecsuite.games.plays.population import make_population
 from ecsuite.games.tasks.tasks import Concept, Discrimination, InBatch, Reconstruction, Truth
 from ecsuite.games.tasks.views import shifted
 from ecsuite.games.worlds.world import make_world
@@ -122,6 +123,50 @@ def test_rounds_have_different_numbers_of_candidates():
     assert game.task.chance()["accuracy"] == pytest.approx((1 / 2 + 1 / 3 + 1 / 4) / 3, abs=0.02)
     game.play(batch, "train", torch.Generator().manual_seed(0)).objective.backward()
     assert all(parameter.grad.isfinite().all() for parameter in game.parameters())
+
+
+def test_absent_candidates_stay_out_of_batch_normalisation(image_folder):
+    """Other pixels of images that no agent sees change neither the objective nor the running statistics."""
+    conv = [f"{role}.perception.kind=conv" for role in ("sender", "receiver")]
+    sizes = ("world.size=16", "training.batch_size=4", "training.precision=fp32")
+    images = ("world.kind=images", f"world.objects={image_folder}", "task.fewest_distractors=1", *sizes, *conv)
+    found = []
+    for is_changed in (False, True):
+        game, world = make(*images, game="images")
+        batch = world.batch("train", 0)
+        candidates = batch.candidate_indices()
+        absent = np.setdiff1d(candidates, np.append(candidates[batch.present], batch.shown))
+        assert len(absent)
+        if is_changed:
+            batch.objects[absent] = 255 - batch.objects[absent]
+        played = game.play(batch, "train", torch.Generator().manual_seed(0))
+        found.append([played.objective.detach(), *game.buffers()])
+    for before, after in zip(*found, strict=True):
+        assert torch.equal(before, after)
+
+
+OWN_PERCEPTION = """from ecsuite.agents.perception import LinearPerception
+
+class Mine(LinearPerception):
+    def forward(self, objects):
+        vectors = super().forward(objects)
+        return vectors - vectors.mean(0)
+"""
+
+
+def test_own_perceptions_get_each_object_once(tmp_path):
+    """They may depend on the other objects of a batch; also if the receiver uses the sender's perception."""
+    file = tmp_path / "mine.py"
+    file.write_text(OWN_PERCEPTION)
+    own, plain = f"{file}:Mine,size=12", "linear,size=12"
+    for receivers, *more in ((own,), (plain, "society.agents=2", "society.shares=perception")):
+        settings = (f"sender.perception={own}", f"receiver.perception={receivers}", *more)
+        world = make_world(experiment := load_experiment("digits", [*settings, "training.batch_size=50"]))
+        pair, batch = make_population(experiment, world).first_pair, world.batch("train", 0)
+        rounds, numbers = pair.rounds(batch), (np.unique(batch.shown), np.unique(batch.candidates))
+        assert len(rounds.shown.features) == len(numbers[0])
+        assert len(rounds.candidates.features) == len(numbers[1])
+        assert len(numbers[1]) % 16
 
 
 def test_autoencoding_by_hand():

@@ -1,6 +1,7 @@
 """Acquisition of small languages: deterministic, and independent of other runs and of the learner; all models."""
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -167,3 +168,36 @@ def test_a_changed_file_is_another_model(tmp_path, monkeypatch):
     assert str(parse_agent("sender", "./own.py:Own,width=3,depth=2")) != name
     with pytest.raises(ConfigError, match=r"own.py:Own: its file has changed: expected a SHA-256 that"):
         parse_agent("sender", name)
+
+
+OWN_SENDER = """from torch import nn
+
+from ecsuite.agents.options import AgentOptions
+from ecsuite.agents.senders import Sender, build_message
+
+class Own(Sender):
+    Options = AgentOptions
+
+    def __init__(self, options, *, num_features, vocab_size, max_len):
+        super().__init__()
+        self.layers = nn.Sequential(nn.{layer}, nn.Linear(num_features, max_len * (vocab_size + 1)))
+        self.num_logits = vocab_size + 1
+
+    def forward(self, meanings, builder):
+        logits = self.layers(meanings).unflatten(-1, (-1, self.num_logits))
+        return build_message(builder, logits.transpose(0, 1))
+"""
+
+
+@pytest.mark.parametrize(
+    ("layer", "expected"),
+    [("Dropout(0.3)", "no random draws, .* got some"), ("BatchNorm1d(6)", "constant buffers, .* got others")],
+)
+def test_own_agents_do_not_depend_on_the_runs_next_to_them(tmp_path, layer, expected):
+    file = tmp_path / "own.py"
+    for name, is_refused in (("LayerNorm(6)", False), (layer, True)):
+        file.write_text(OWN_SENDER.format(layer=name))
+        own_code.trust([f"{file}:Own"])
+        spec = parse_model("sender", f"{file}:Own")
+        with pytest.raises(ConfigError, match=expected) if is_refused else nullcontext():
+            agents.try_agent(spec, "sender", GEOMETRY, 8)

@@ -213,3 +213,30 @@ def test_scripted_agents_and_silent_prisoners_are_as_by_hand():
     assert 0.85 < known["scripted agents"] < known["agents that see everything"] < 1
     riddle = ENVIRONMENTS.load("riddle")
     assert [riddle(riddle.Options(num_prisoners=number)).silent_reward for number in (2, 7)] == [0.5, None]
+
+
+OWN_AGENTS = """from torch import nn
+
+from ecsuite.games.environments.agents import RecurrentAgents
+
+class Mine(RecurrentAgents):
+    def __init__(self, options, *, environment, channel):
+        super().__init__(options, environment=environment, channel=channel)
+        self.norms = nn.ModuleList(nn.BatchNorm1d(spec.num_features) for spec in self.specs)
+
+    def begin(self, batch):
+        decide = super().begin(batch)
+        return lambda agent, seen, heard, **more: decide(agent, self.norms[agent](seen), heard, **more)
+"""
+
+
+def test_evaluations_do_not_change_the_statistics_of_agents(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(OWN_AGENTS)
+    play = make_play(experiment(f"play.agents={file}:Mine"), torch.device("cpu"))
+    play.practised(torch.arange(8), 0)
+    before = {name: each.clone() for name, each in play.state().items()}
+    play.evaluate()
+    play.corpus(play.experiment.evaluation)
+    assert all(each.equal(before[name]) for name, each in play.state().items())
+    assert play.agents.training and before["agents.norms.0.num_batches_tracked"] == 25

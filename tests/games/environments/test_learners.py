@@ -42,6 +42,31 @@ def test_a_bonus_for_saying_what_one_means(of):
     assert float(told) == pytest.approx(wanted, abs=1e-5) and 0.5 < np.mean(lost) < np.log(2)
 
 
+OWN_CHANNEL = """from ecsuite.games.channels.channels import ReinforceChannel
+from ecsuite.games.channels.message_builders import DiscreteMessageBuilder
+
+class Builder(DiscreteMessageBuilder):
+    def step(self, logits):
+        return super().step(logits / 2)
+
+class Warm(ReinforceChannel):
+    def start_training_message(self, like, generator, epoch):
+        made = super().start_training_message(like, generator, epoch)
+        return Builder(self.options, made.noise, track=True)
+"""
+
+
+def test_messages_of_an_own_channel_have_its_probabilities(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(OWN_CHANNEL)
+    play, episodes = play_of(f"channel={file}:Warm,vocab_size=4,max_len=2,length=fixed")
+    found, _ = play.learner._of_messages(episodes, 0)
+    expected = torch.stack([step[0].log_probability for step in episodes.messages])
+    torch.testing.assert_close(found, expected)
+    with pytest.raises(ConfigError, match="ppo learns symbols like actions: expected channel reinforce"):
+        play_of(f"channel={file}:Warm", "play.learner=ppo")
+
+
 SETTINGS = (
     "play.environment=guided_grid,size=3,num_steps=4", "play.learner=ppo,trace=0.5,discount=0.9,clip=0.1,entropy=0.3",
     "play.learner.baseline_weight=0.7", "play.learner.signalling=0", "play.agents.hidden_size=8",

@@ -57,6 +57,31 @@ def test_pairs_side_by_side_learn_as_one_after_the_other(small, settings):
             torch.testing.assert_close(each, there[name], rtol=1e-4, atol=1e-6)
 
 
+OWN_PERCEPTION = """from torch import nn
+
+from ecsuite.agents.perception import LinearPerception
+
+class Mine(LinearPerception):
+    def __init__(self, options, **sizes):
+        super().__init__(options, **sizes)
+        self.append(nn.Dropout(0.5))
+"""
+
+
+def test_pairs_whose_parts_draw_from_global_generators_draw_one_by_one(small, tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(OWN_PERCEPTION)
+    settings = (*TWO, "channel=soft", f"sender.perception={file}:Mine,size=12")
+    together, alone = society(small(*settings)), society(small(*settings))
+    alone.engine.are_able = False
+    found = []
+    for players in (together, alone):
+        torch.manual_seed(1)
+        found.append(gradients(players)[0])
+    assert together.engine.reason == "a part draws from torch's global generators"
+    assert found[0] == found[1]
+
+
 def test_the_gradient_of_an_agent_is_the_mean_over_its_pairs(small):
     found = society(small("society.receivers=2"))  # the sender plays with both in a step
     pairs = [found.pair(0, 0), found.pair(0, 1)]
