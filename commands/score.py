@@ -262,7 +262,7 @@ def _score_collection(request: _Request, selection: "MessageSelection") -> None:
     from ecsuite.eval.experiments.corpora import members_of
     from ecsuite.eval.results.files import sources_of
     from ecsuite.eval.results.samples import is_one_game
-    from ecsuite.eval.views import comparison
+    from ecsuite.eval.views import means
 
     options, plot = request.options, request.plot
     if plot is not None and not plot.suffix:
@@ -295,7 +295,7 @@ def _score_collection(request: _Request, selection: "MessageSelection") -> None:
     sources = sources_of(options.out or Path(SCORES), content)
     found = collection_report(found_scores)
     if is_one_game(sources):
-        of_seeds = comparison.seed_report(sources)
+        of_seeds = means.seed_report(sources)
         found = replace(of_seeds, data={**found.data, **of_seeds.data})
     if plot is not None and found.draw is None:
         note(f"{plot}: not drawn: no score differs between the corpora")
@@ -364,12 +364,12 @@ def _publish_several(request: _Request, messages: "list[Corpus]", scorecards: "l
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.results import Results
     from ecsuite.eval.results.samples import is_one_game
-    from ecsuite.eval.views import comparison
+    from ecsuite.eval.views import comparison, means
 
     pairs = zip(request.corpora, scorecards, strict=True)
     sources = [source for path, card in pairs for source in scored_sources(path, card)]
     if is_one_game(sources):
-        found = comparison.seed_report(sources)
+        found = means.seed_report(sources)
         data = {"corpora": [card.to_json() for card in scorecards], "comparison": None, **found.data}
     else:
         sizes = EqualSizes(corpora=_read(sources, messages))

@@ -77,8 +77,8 @@ def table(
     """Show figures of many runs: a row for each combination of settings, means over seeds with 95 % intervals."""
     from ecsuite.eval.results.equal_sizes import EqualSizes
     from ecsuite.eval.results.results import Results
-    from ecsuite.eval.views.comparison import means_table, noise_notes
     from ecsuite.eval.views.console import Reporter
+    from ecsuite.eval.views.means import means_table, noise_notes
     from ecsuite.eval.views.runs import failed_runs, failed_runs_json, failed_runs_table
 
     drawn = kind or ("curves" if over is None else "over")

@@ -14,7 +14,7 @@ import yaml
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import Source, kind_of
 from ecsuite.eval.views.citations import OWN, bibtex
-from ecsuite.eval.views.comparison import means_table
+from ecsuite.eval.views.means import means_table
 from ecsuite.eval.views.methods.methods import Methods, cited, methods
 from ecsuite.eval.views.runs import failed_runs, failed_runs_table
 from ecsuite.formats.directory import METADATA, ROUNDS_KEY

@@ -15,7 +15,7 @@ from ecsuite.eval.experiments.jobs import PRUNED, SOURCE_PATH, PlannedRun, in_or
 from ecsuite.eval.experiments.study import SweepStudy
 from ecsuite.eval.results.files import save_scores, sweep_sources
 from ecsuite.eval.results.results import Results
-from ecsuite.eval.views.comparison import means_table
+from ecsuite.eval.views.means import means_table
 from ecsuite.files.atomic_files import remove_abandoned, write_if_changed
 from ecsuite.files.checksums import changed, sealed
 from ecsuite.files.format_numbers import with_format

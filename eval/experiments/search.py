@@ -31,7 +31,7 @@ from ecsuite.eval.experiments.study import Base, SweepStudy
 from ecsuite.eval.results.logs import evaluations
 from ecsuite.eval.results.sources import INCOMPLETE, setting_column
 from ecsuite.eval.run_metrics.language_metrics import LanguageMetrics
-from ecsuite.eval.views.comparison import setting_heading
+from ecsuite.eval.views.means import setting_heading
 from ecsuite.games.runs.run_folder import LOG, RunFolder
 from ecsuite.games.training.train import TrainingJob, train_in_job
 from ecsuite.jobs.graph import make_plan

@@ -24,10 +24,11 @@ from ecsuite.eval.experiments.claims.verdict import (
 from ecsuite.eval.results.samples import FormedProtocols
 from ecsuite.eval.statistics.estimates import seeds_text
 from ecsuite.eval.views.citations import reference
-from ecsuite.eval.views.comparison import formed_cell, formed_column, formed_notes, mean_cell
+from ecsuite.eval.views.comparison import formed_cell, formed_column, formed_notes
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
+from ecsuite.eval.views.means import mean_cell
 from ecsuite.runtime.time_left import duration_text
 from ecsuite.tables.cells import (
     COUNTED,

@@ -17,10 +17,11 @@ from ecsuite.eval.results.equal_sizes import EqualSizes
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.sources import Source
 from ecsuite.eval.views.citations import bibliography, names_in_run
-from ecsuite.eval.views.comparison import MEAN_DIGITS, about_scores, differences, mean_cell, means_table
+from ecsuite.eval.views.comparison import about_scores, differences
 from ecsuite.eval.views.figures.tiles import MARKERS, NAMED_COLOURS
 from ecsuite.eval.views.html.corpora import corpora_data
 from ecsuite.eval.views.html.galleries import galleries, plane_galleries, system_galleries, systems
+from ecsuite.eval.views.means import MEAN_DIGITS, mean_cell, means_table
 from ecsuite.eval.views.runs import figure_titles, overview
 from ecsuite.eval.views.score_tables import MAX_ROWS
 from ecsuite.files.atomic_files import check_output_file, prepare_output_file, write_atomically

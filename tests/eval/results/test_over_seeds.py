@@ -8,7 +8,7 @@ import pytest
 from ecsuite.eval.results.files import sources_of
 from ecsuite.eval.results.results import Results
 from ecsuite.eval.results.samples import is_one_game, over_seeds
-from ecsuite.eval.views import comparison
+from ecsuite.eval.views import means
 
 
 def run(folder, seed, value, half_width=None, name="topsim", high=9.0, **more):
@@ -49,16 +49,16 @@ def test_runs_of_one_game_count_the_seeds_that_formed_a_protocol(tmp_path, monke
         metadata |= {"training": {"accuracy": accuracy, "loss": 1.0, "stopped": "epochs"}, "chance": {"accuracy": 0.25}}
         (paths[-1] / "metadata.json").write_text(json.dumps(metadata))
         (paths[-1] / "config.yaml").write_text(json.dumps(metadata["config"]))
-    report = comparison.seed_report(Results.read(paths))
+    report = means.seed_report(Results.read(paths))
     assert report.data["formed"]["number"] == 2 and any("2 of 3 [9%, 99%]" in note for note in report.notes)
     points = []
-    monkeypatch.setattr(comparison, "intervals", lambda panel, **_: points.extend(panel.points))
-    monkeypatch.setattr(comparison, "save", lambda *_: None)
+    monkeypatch.setattr(means, "intervals", lambda panel, **_: points.extend(panel.points))
+    monkeypatch.setattr(means, "save", lambda *_: None)
     report.draw(tmp_path / "seeds.svg")
     assert points[0].single == [0.3, 0.9, 0.95] and points[0].value is None  # the outcome has two peaks
     metadata["training"]["stopped"] = "minutes"  # counts in no mean, as in `compare table`
     (paths[-1] / "metadata.json").write_text(json.dumps(metadata))
-    report = comparison.seed_report(Results.read(paths))
+    report = means.seed_report(Results.read(paths))
     assert report.data["over_seeds"][0]["values"] == [0.3, 0.9] and report.data["formed"]["of"] == 2
     assert "2: not in the means: ended by minutes." in report.notes
     members = {"corpora": [{"corpus": {"source_path": str(path)}, "scores": []} for path in paths]}
