@@ -100,7 +100,7 @@ def _of_sentences(text: str, name: str) -> RawTable | None:
         return None
     rows, numbers, about = list[dict[str, Any]](), list[int](), dict[str, str]()
     for number, line in lines:
-        key, equals, value = line.partition("=")
+        key, equals, value = line.lstrip("# ").partition("=")
         place, word, *_ = line.split("\t") if not line.startswith("#") else ("#", "")
         if place == "#":
             about |= {key.strip(): value.strip()} if equals else {}
