@@ -171,9 +171,8 @@ def score(
     )
     draws = plot is not None and not plot.suffix
     if every and (by is not None or len(corpora) > 1):
-        raise ConfigError(
-            f"--all: not read with {'several corpora' if by is None else '--by'}: expected one corpus"
-        )
+        others = "several corpora" if by is None else "--by"
+        raise ConfigError(f"--all: not read with {others}: expected one corpus")
     if by is not None:
         _score_parts(request, by)
         return
