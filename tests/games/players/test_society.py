@@ -75,11 +75,14 @@ def test_pairs_whose_parts_draw_from_global_generators_draw_one_by_one(small, tm
     together, alone = society(small(*settings)), society(small(*settings))
     alone.engine.are_able = False
     found = []
-    for players in (together, alone):
+    for players, rate in ((together, 0.0), (together, 0.5), (alone, 0.5)):  # draws begin in the second step
+        for sender in players.senders:
+            sender.perception[-1].p = rate
         torch.manual_seed(1)
         found.append(gradients(players)[0])
+        assert players.engine.are_able is (rate == 0)
     assert together.engine.reason == "a part draws from torch's global generators"
-    assert found[0] == found[1]
+    assert found[1] == found[2]
 
 
 @pytest.mark.parametrize("settings", [(), TWO], ids=["pair", "society"])
