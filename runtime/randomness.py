@@ -60,7 +60,7 @@ GLOBAL_GENERATOR = threading.RLock()
 
 @contextmanager
 def initial_weights(seed: int, device: "torch.device | None" = None) -> Iterator[None]:
-    """Initialise modules created in the block from a seed, in any thread.
+    """Initialise modules created in the block from a seed, in any thread; likewise other draws, as of dropout.
 
     Torch's modules draw weights from global generators, whose state is restored afterwards;
     other threads that create modules wait.

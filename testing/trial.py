@@ -1,7 +1,7 @@
 """A game that is small enough for many trials of a part."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -183,10 +183,14 @@ class Trial:
 
 
 def play(game: Pair, batch: Batch, mode: Mode, *, seed: int = 0) -> PlayResult:
-    """Play a batch with the noise of a seed; the game is in training mode only if the mode is train."""
+    """Play a batch with the noise of a seed; the game is in training mode only if the mode is train.
+
+    As in a run, torch's global generators are seeded in training only, so that dropout repeats.
+    """
     game.train(mode == "train")
+    seeding = initial_weights(seed) if mode == "train" else nullcontext()
     generator = None if mode == "greedy" else noise_generator(seed, "check", 0, game.device)
-    with torch.set_grad_enabled(mode == "train"):
+    with seeding, torch.set_grad_enabled(mode == "train"):
         return game.play(batch, mode, generator)
 
 

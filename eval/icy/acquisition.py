@@ -26,6 +26,7 @@ from ecsuite.eval.icy.protocol import EarlyStopping, Protocol
 from ecsuite.eval.models.replicas import Replicas
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import language, majority_accuracy
+from ecsuite.parts.own_code import is_foreign
 from ecsuite.runtime.devices import computing, free_memory
 from ecsuite.runtime.errors import DivergedError
 from ecsuite.runtime.graphs import Outputs
@@ -79,7 +80,7 @@ class RunOutcome:
     held_out: float | None
     """Accuracy on all held-out meanings at the end."""
     weights: dict[str, Tensor] = field(default_factory=dict, compare=False, repr=False)
-    """The agent's parameters at the end."""
+    """The agent's parameters and buffers at the end."""
 
 
 class LanguageDataset:
@@ -335,7 +336,7 @@ def learn(
     device: torch.device | None = None,
     report_progress: RunProgressCallback = lambda index, updates, accuracy: None,
 ) -> Iterator[tuple[int, RunOutcome]]:
-    """Train runs in parallel, on a GPU in groups that fit in its free memory.
+    """Train runs in parallel, on a GPU in groups that fit in its free memory; runs of users' agents sequentially.
 
     Args:
         model: Name and options of the model.
@@ -357,7 +358,9 @@ def learn(
     spec, link, number = parse_model(role, model), parse_channel(channel), len(runs)
     if spec.family in BASELINES[role]:  # looks up and stores row by row
         device = torch.device("cpu")
-    if device.type != "cpu" and number > 1:
+    if is_foreign(spec.family):  # its dropout and buffers, as of batch normalisation, belong to one run
+        number = 1
+    elif device.type != "cpu" and number > 1:
         number = _runs_that_fit(spec, role, geometry, runs[0], protocol, link, device)
     diverged: list[str] = []
     for start in range(0, len(runs), number):
@@ -423,7 +426,7 @@ def _learn_side_by_side(
     with computing(device, protocol.precision, seed=runs[0].seed):
         agents = []
         for run in runs:
-            # Only the initial weights come from torch's global generator.
+            # Only initial weights, and users' agents, which are trained alone, draw from torch's global generators.
             torch.manual_seed(run.seed)
             agents.append(make_agent(spec, role, geometry, protocol.hidden_size))
         replicas = Replicas(agents, lr=protocol.lr, clip=protocol.clip, device=device)
@@ -450,6 +453,8 @@ def _learn_side_by_side(
                 decision = early_stopping.observe(updates, accuracy)
                 if decision is not None:
                     ended.append(position)
+                    agents[index].load_state_dict(replicas.replica(position), strict=False)
+                    state = agents[index].eval().state_dict()
                     outcome = RunOutcome(
                         **asdict(decision),
                         grammar=runs[index].grammar,
@@ -457,7 +462,7 @@ def _learn_side_by_side(
                         accuracy=early_stopping.accuracy,
                         floor=run_group.floors[index],
                         held_out=run_group.held_out_accuracy(learner, parameters, position),
-                        weights=replicas.replica(position),
+                        weights={name: each.cpu().clone() for name, each in state.items()},
                     )
                     yield first + index, outcome
             run_group.end(ended)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
-from ecsuite.agents.autocast import call_receiver, check_message, check_states, require_shape, wrong
+from ecsuite.agents.autocast import call_receiver, check_message, check_states, require_shape
 from ecsuite.agents.factory import make_receiver, make_sender
 from ecsuite.agents.feedforward import FC1LReceiver, FeedForwardSender
 from ecsuite.agents.linear import Linear
@@ -276,11 +276,9 @@ def try_agent(spec: AgentName, role: Role, geometry: Geometry, hidden_size: int)
     """Make an agent from a user's file, and call it once; see `make_agent`.
 
     Raises:
-        PartError: If its output has the wrong shape, or a call draws random numbers or changes a buffer, which runs
-            that learn side by side would share.
+        PartError: If its output has the wrong shape.
     """
     agent = make_agent(spec, role, geometry, hidden_size)
-    drawn, buffers = torch.get_rng_state(), [each.clone() for each in agent.buffers()]
     length, width, kind = geometry.message_length, geometry.vocab_size + 1, spec.family
     if isinstance(agent, AttributeClassifier):
         weights = torch.full((length, 2, width), 1 / width)
@@ -297,10 +295,6 @@ def try_agent(spec: AgentName, role: Role, geometry: Geometry, hidden_size: int)
         builder.step = check_step  # type: ignore[method-assign]
         with torch.no_grad():
             check_message(kind, agent, meanings, agent(meanings, builder))
-    if not torch.equal(torch.get_rng_state(), drawn):
-        raise wrong(kind, "forward", "no random draws, such as those of dropout", "some")
-    if not all(map(torch.equal, agent.buffers(), buffers)):
-        raise wrong(kind, "forward", "constant buffers, unlike those of batch normalisation", "others")
 
 
 class _ModuleLearner(SupervisedLearner):
@@ -432,7 +426,7 @@ def messages_of(
     model: str, weights: Mapping[str, Tensor], geometry: Geometry, hidden_size: int
 ) -> NDArray[np.int32]:
     """The messages of a trained sender for all meanings, with argmax symbols, (num_meanings, message_length)."""
-    sender = make_agent(parse_model("sender", model), "sender", geometry, hidden_size)
+    sender = make_agent(parse_model("sender", model), "sender", geometry, hidden_size).eval()
     sender.load_state_dict(dict(weights))
     meanings = all_meanings(geometry)
     features = np.zeros((len(meanings), geometry.num_attributes, geometry.num_values), dtype=np.float32)

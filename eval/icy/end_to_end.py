@@ -160,12 +160,14 @@ class EndToEndAgents(nn.Module):
             `sender`: the sender's symbols in the original language. `receiver`: the receiver's attribute values for
             messages of the original language. `greedy`: the receiver's attribute values for the sender's symbols.
         """
+        self.eval()  # without dropout
         symbols = self.message_logits(meanings, None).argmax(-1)
         correct = {
             "sender": symbols == messages,
             "receiver": self.attribute_logits(messages).argmax(-1) == meanings,
             "greedy": self.attribute_logits(symbols).argmax(-1) == meanings,
         }
+        self.train()
         shares = torch.stack([right.float().mean() for right in correct.values()]).tolist()
         return dict(zip(correct, shares, strict=True))
 

@@ -30,6 +30,7 @@ from ecsuite.eval.icy.study import BASIS, IcyStudy, JobName
 from ecsuite.grammars.geometry import Geometry
 from ecsuite.grammars.icy import VERSION as GRAMMARS_VERSION
 from ecsuite.jobs.job import Context, Job, Outcome, Result, Stopped, canonical, job_function
+from ecsuite.parts.own_code import is_foreign
 
 EXPECTED_STEPS = 350
 """Estimated number of updates for CONCAT to the usual target."""
@@ -41,7 +42,8 @@ EXPECTED_RATIO = {"hol": 20.0, "rot": 7.0, "shuf": 20.0, "pairsum": 10.0, "shufd
 USUAL_RATIO = 1.5
 
 UNBATCHED_FAMILIES = ("hashtable", "knn", "transformer", "sru", "sru-tanh")
-"""Families whose runs are trained one at a time; on CUDA, the families of `BATCHED_ON_CUDA` are trained together."""
+"""Families whose runs are trained one at a time, as runs of users' agents are; on CUDA, the families of
+`BATCHED_ON_CUDA` are trained together."""
 BATCHED_ON_CUDA = ("transformer",)
 SMALL_FAMILIES = ("fc1l", "fc2l")
 """Families so small that many runs are trained in parallel."""
@@ -104,8 +106,8 @@ def group_runs(jobs: Sequence[Job], num_free: int) -> Sequence[Sequence[Job]]:
 def _groups(jobs: Sequence[Job], num_free: int) -> Iterator[Sequence[Job]]:
     inputs = jobs[0].inputs
     family = parse_model(inputs["role"], inputs["model"]).family
-    is_batched = family not in UNBATCHED_FAMILIES or (
-        family in BATCHED_ON_CUDA and inputs["device"] == "cuda"
+    is_batched = not is_foreign(family) and (
+        family not in UNBATCHED_FAMILIES or (family in BATCHED_ON_CUDA and inputs["device"] == "cuda")
     )
     if inputs["role"] == "receiver" or not is_batched or inputs["channel"] != "soft":
         yield from _batched(jobs, 1)

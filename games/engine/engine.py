@@ -245,8 +245,10 @@ class Engine:
         self, chosen: Sequence["_Turn"], epoch: int
     ) -> "list[tuple[StepResult, Weights]] | None":
         """Results of pairs in parallel, and their buffers; None if a part does not allow it."""
-        if self.are_able is not None:
-            return _play_stacked(chosen, epoch) if self.are_able else None
+        if self.are_able is False:
+            return None
+        if self.are_able and self.records:  # users' code may draw, or branch on values, in a later step only
+            return _play_stacked(chosen, epoch)
         shared = global_generators(chosen[0][0].device)
         generators = [*shared, *(noise for _, _, noise, _, _ in chosen)]
         states = [each.get_state() for each in generators]

@@ -1,7 +1,8 @@
 """Checkpoints: all state needed to resume a run, in one safetensors file with a checksum.
 
-No random state is saved: the examples, their order and the channel's noise are pure functions of the seed and the
-step. A checkpoint is written to a temporary file and renamed, and the previous checkpoint is kept.
+No random state is saved: the examples, their order, the channel's noise and draws of users' parts from torch's global
+generators are pure functions of the seed and the step. A checkpoint is written to a temporary file and renamed, and the
+previous checkpoint is kept.
 """
 
 import re

@@ -9,7 +9,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
@@ -52,6 +52,7 @@ from ecsuite.games.training.loggers import Logger
 from ecsuite.jobs.signals import StopRequest
 from ecsuite.runtime.devices import default_products, deterministic_kernels, routed_products, versions
 from ecsuite.runtime.errors import ConfigError, DivergedError, LimitError
+from ecsuite.runtime.randomness import initial_weights
 from ecsuite.runtime.time_left import TimeLeft, duration_text
 
 REMARK_AFTER = 5.0
@@ -308,7 +309,8 @@ class Trainer:
             self.progress.show_beginning()
             while self.state.step < self.num_steps and self.state.stopped is None:
                 self.step()
-            return self._end()
+            with self._seeded("corpus"):
+                return self._end()
 
     def _begin(self, earlier: FolderState, saved: Mapping[str, Any] | None, resume: bool) -> None:
         """Prepare the folder, and restore the state of its checkpoint."""
@@ -367,7 +369,10 @@ class Trainer:
             played = step - self.play.steps_before
             self.optimise.factor = self.schedule.factor(played) if played >= 0 else 1.0
         try:
-            measures = self.play.train_step(step)
+            with self._seeded("train"):
+                measures = self.play.train_step(step)
+                if self.hook is not None:
+                    self.hook(self.play, step, measures)
         except LimitError as error:
             if not step:
                 raise  # no step is complete, so there is no corpus
@@ -379,8 +384,6 @@ class Trainer:
             if step > 0 and self._has_finite_state():
                 self._save()
             raise self._diverged(step + 1, str(error)) from None
-        if self.hook is not None:
-            self.hook(self.play, step, measures)
         state.step, state.sums = step + 1, sums(state.sums, measures)
         state.must_save = state.is_checked = False
         num_steps = self.num_steps  # decreases if the teaching phase ends early
@@ -396,6 +399,19 @@ class Trainer:
             self._save()
         self.progress.show(state)
 
+    def _seeded(self, purpose: str) -> AbstractContextManager[None]:
+        """Seed torch's global generators, from which users' parts may draw, for a purpose at the current step.
+
+        So a resumed run repeats the draws, as of `nn.Dropout`. Not in plays without training, which may wait for
+        people or models: other threads that need these generators would wait too.
+        """
+        if self.optimise is None or not self.experiment.code:
+            return nullcontext()
+        words = f"{self.settings.seed} {self.state.step} {purpose}".encode()
+        # A SeedSequence takes ten times as long, one percent of a small step.
+        seed = int.from_bytes(hashlib.blake2b(words, digest_size=7).digest(), "big")
+        return initial_weights(seed, self.device)
+
     def _evaluate_and_log(self) -> None:
         """Evaluate and log; save a new best state; stop on accuracy or patience."""
         state = self.state
@@ -404,7 +420,8 @@ class Trainer:
         entry = self._log_entry()
         self.log.write(entry)
         if self.languages is not None:
-            self._write_languages(self.languages)
+            with self._seeded("languages"):
+                self._write_languages(self.languages)
         if self.callbacks.loggers:
             figures = flat_figures(entry)
             for logger in self.callbacks.loggers:
@@ -508,12 +525,13 @@ class Trainer:
 
     def _evaluate(self) -> None:
         """Evaluate the current agents: figures and language metrics; `DivergedError` if a figure is not finite."""
-        figures = self.play.evaluate()
-        if not all(math.isfinite(value) for value in figures.values()):
-            raise self._diverged(self.state.step, "the evaluation is not finite and was not used")
-        self.state.valid, self.state.is_evaluated = figures, True
-        if self.scorer is not None:
-            self.state.language = self.scorer(self.play)
+        with self._seeded("valid"):
+            figures = self.play.evaluate()
+            if not all(math.isfinite(value) for value in figures.values()):
+                raise self._diverged(self.state.step, "the evaluation is not finite and was not used")
+            self.state.valid, self.state.is_evaluated = figures, True
+            if self.scorer is not None:
+                self.state.language = self.scorer(self.play)
 
     def _figures(self) -> dict[str, float | None]:
         """Figures of the last evaluation, with its language metrics."""

@@ -64,7 +64,7 @@ def contents(log_of: Callable[[Path], Any]) -> Callable[[Path], dict[str, Any]]:
     """Reads everything in a run folder that must repeat."""
 
     def contents(folder: Path) -> dict[str, Any]:
-        files = {file.name: file.read_bytes() for file in folder.iterdir() if file.name != "log.jsonl"}
+        files = {file.name: file.read_bytes() for file in folder.glob("*.*") if file.name != "log.jsonl"}
         return files | {"log.jsonl": log_of(folder)}
 
     return contents

@@ -75,11 +75,32 @@ def test_pairs_whose_parts_draw_from_global_generators_draw_one_by_one(small, tm
     together, alone = society(small(*settings)), society(small(*settings))
     alone.engine.are_able = False
     found = []
-    for players in (together, alone):
+    for players, rate in ((together, 0.0), (together, 0.5), (alone, 0.5)):  # draws begin in the second step
+        for sender in players.senders:
+            sender.perception[-1].p = rate
         torch.manual_seed(1)
         found.append(gradients(players)[0])
+        assert players.engine.are_able is (rate == 0)
     assert together.engine.reason == "a part draws from torch's global generators"
-    assert found[0] == found[1]
+    assert found[1] == found[2]
+
+
+@pytest.mark.parametrize("settings", [(), TWO], ids=["pair", "society"])
+@pytest.mark.parametrize("evaluates", ["", "self[-1].train = lambda mode=True: self[-1]"], ids=["mean", "drawn"])
+def test_draws_from_global_generators_are_repeated_after_a_stop(small, contents, tmp_path, settings, evaluates):
+    """40 steps at once as 20 and 20, then killed before the corpus; also with dropout in evaluations."""
+    file, whole, parts = tmp_path / "mine.py", tmp_path / "whole", tmp_path / "parts"
+    file.write_text(f"{OWN_PERCEPTION}        {evaluates}\n")
+    own = ("training.num_epochs=5", f"sender.perception={file}:Mine,size=12", "evaluation.metrics=topsim")
+    experiment = small(*settings, *own)
+    train_until(experiment, whole)
+    assert train_until(experiment, parts, stop_after=20).step == 20
+    for _ in range(2):
+        torch.rand(1)
+        train_until(experiment, parts, resume=True)
+        assert contents(parts) == contents(whole)
+        (parts / "metadata.json").unlink()
+    assert len(contents(whole)["log.jsonl"]) == 10
 
 
 def test_the_gradient_of_an_agent_is_the_mean_over_its_pairs(small):
