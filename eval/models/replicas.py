@@ -15,7 +15,7 @@ LANES = 64
 
 
 class Replicas:
-    """Parameters of modules with equal shapes, one for each replica, in one flat buffer.
+    """Parameters to train of modules with equal shapes, one for each replica, in one flat buffer.
 
     They are trained by Adam (Kingma & Ba 2015, arXiv 1412.6980) with torch's defaults except `lr`; `clip` is the
     maximum norm of a replica's gradient, None for no clipping.
@@ -24,7 +24,10 @@ class Replicas:
     def __init__(
         self, modules: Sequence[nn.Module], *, lr: float, clip: float | None, device: torch.device
     ) -> None:
-        states = [dict(module.named_parameters()) for module in modules]
+        states = [
+            {name: each for name, each in module.named_parameters() if each.requires_grad}
+            for module in modules
+        ]
         self.shapes = {name: parameter.shape for name, parameter in states[0].items()}
         stacked = [torch.stack([state[name].detach() for state in states]).flatten() for name in self.shapes]
         self.count, self.lr, self.clip = len(modules), lr, clip

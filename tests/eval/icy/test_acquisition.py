@@ -170,7 +170,8 @@ def test_a_changed_file_is_another_model(tmp_path, monkeypatch):
         parse_agent("sender", name)
 
 
-OWN_SENDER = """from torch import nn
+OWN_SENDER = """import torch
+from torch import nn
 
 from ecsuite.agents.options import AgentOptions
 from ecsuite.agents.senders import Sender, build_message
@@ -182,9 +183,10 @@ class Own(Sender):
         super().__init__()
         self.layers = nn.Sequential(nn.{layer}, nn.Linear(num_features, max_len * (vocab_size + 1)))
         self.num_logits = vocab_size + 1
+        self.fixed = nn.Parameter(torch.ones(2), requires_grad=False)
 
     def forward(self, meanings, builder):
-        logits = self.layers(meanings).unflatten(-1, (-1, self.num_logits))
+        logits = self.layers(meanings * self.fixed.prod()).unflatten(-1, (-1, self.num_logits))
         return build_message(builder, logits.transpose(0, 1))
 """
 
@@ -202,6 +204,7 @@ def test_own_agents_do_not_depend_on_the_runs_next_to_them(tmp_path, layer):
     for name, weight in second.weights.items():
         assert torch.equal(weight, alone.weights[name])
     greedy = messages_of(model, second.weights, GEOMETRY, 16)
+    assert torch.equal(second.weights["fixed"], torch.ones(2))  # frozen
     held_out = LanguageDataset(runs[1], GEOMETRY, batch_size=32, held_out=0.3).held_out
     right = greedy == language("concat", GEOMETRY, 2).messages
     assert second.held_out == pytest.approx(right[held_out].mean())
