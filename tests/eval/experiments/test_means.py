@@ -11,8 +11,9 @@ from scipy import stats
 from compared_sources import run
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.results import Results
+from ecsuite.eval.statistics.estimates import NO_INTERVAL
 from ecsuite.eval.views.comparison import OVER_BLOCKS
-from ecsuite.eval.views.means import NO_INTERVAL, OF_SOME, means_table, noise_notes
+from ecsuite.eval.views.means import OF_SOME, means_table, noise_notes
 from ecsuite.runtime.errors import ConfigError
 
 
