@@ -158,7 +158,7 @@ def test_a_row_with_several_signatures_has_the_mean_of_one():
     runs = []
     for distance, seeds, value in (("hamming", (1, 2, 3), 0.2), ("euclid", (1, 2), 0.5)):
         for row, seed in product("ab", seeds):
-            score = Score(name="topsim", value=value + seed / 100, signature=f"topsim|mdist:{distance}|v:4")
+            score = Score(name="topsim", value=value + seed / 100, signature=f"topsim|meaning_distance:{distance}|v:4")
             each = run(f"{row}{distance}{seed}", {"row": row, "world": distance}, seed, {}, {})
             runs.append(replace(each, records=(score,)))
     means = Results(runs).means(by=["row"])
