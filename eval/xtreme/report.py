@@ -172,8 +172,8 @@ def _bodies(result: TransferResult, gains: Sequence[Gain]) -> Table:
             row_of(backbone, *map(points, figures), *(gain_of.get(backbone, (None, None)) if gains else ()))
         )
     if published := published_entry(result):  # of a published model, which has no controls and so no gains
-        figures = [published["scores"].get(task) for task in result.splits]
-        cells = [points(mean(each) if isinstance(each, list) else each) for each in figures]
+        known = (published["scores"].get(task) for task in result.splits)
+        cells = [points(mean(each) if isinstance(each, list) else each) for each in known]
         label = text(result.corpus, shown="  the paper")
         rows.append(row_of(label, *cells, points(published["average"]), role="dim"))
     columns = [number_column(task, TASKS[task].short_title or TASKS[task].title) for task in result.splits]
