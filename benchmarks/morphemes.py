@@ -237,7 +237,8 @@ def main() -> None:
         ]
         if not arguments.json:
             cells = [mean_and_half_width([row[column] for row in figures]) for column in range(4)]
-            text = "".join(f"{mean:9.3f} ± {half or 0:.3f}" for mean, half in cells)
+            spreads = ("" if half is None else f" ± {half:.3f}" for _, half in cells)
+            text = "".join(f"{mean:9.3f}{spread:8}" for (mean, _), spread in zip(cells, spreads, strict=True))
             print(f"{name:22}{text}{seconds:9.2f}", flush=True)
     if arguments.json:
         publish(rows, as_json=True)

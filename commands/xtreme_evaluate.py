@@ -54,7 +54,8 @@ def xtreme_evaluate(
         bool,
         typer.Option(
             "--published",
-            help="Also the published scores, including human performance (table 2); without predictions, only these.",
+            help="Also the published scores, with human performance (table 2), and transfer gaps (table 3); without "
+            "predictions, only these.",
         ),
     ] = False,
     plot: Plot = None,

@@ -32,6 +32,7 @@ from ecsuite.people.kinds import (
     StudyKind,
     block_names,
     mean_cell,
+    mean_notes,
     mean_of,
 )
 from ecsuite.people.study import AGENTS, Study
@@ -284,7 +285,7 @@ def learning_of(role: str, records: Sequence[Record], make_game: Callable[[Row],
                 _accuracy(game, [each for each in _of_block(record.answers, block) if each["kind"] == kind])
                 for record, game in finished
             ]
-            shares[kind].append(mean_of([own for own, _ in pairs]))
+            shares[kind].append(mean_of([own for own, _ in pairs], are_shares=True))
             agents[kind].append(float(np.mean([others for _, others in pairs])))
     is_same = [
         game.language.parse(answer["typed"]) == list(game.language.symbols[answer["thing"]])
@@ -477,7 +478,8 @@ def _table(result: RoleResult, about: str, simulated_note: Sequence[str]) -> Tab
     left_out = f"; left out: {result.not_finished} not finished" if result.not_finished else ""
     notes = [f"N = {result.participants} finished{left_out}"]
     if num_blocks:
-        notes.append(f"mean ± half of its 95 % interval (Student's t); chance level {result.chance:.2f}")
+        means = [mean for kind in EXAMPLE_KINDS for mean in result.accuracy[kind]]
+        notes += mean_notes("mean", f"chance level {result.chance:.2f}", means)
     if result.as_agents is not None:
         notes.append(f"messages identical to the agents' messages: {result.as_agents:.0%}")
     title = f"{about}; participants as {result.role}: {ROLES[result.role]}"

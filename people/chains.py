@@ -29,6 +29,7 @@ from ecsuite.people.kinds import (
     LETTERS,
     TEST,
     TRAINING,
+    Mean,
     ParticipantGame,
     Question,
     Queue,
@@ -37,6 +38,7 @@ from ecsuite.people.kinds import (
     StudyKind,
     letter_ids,
     mean_cell,
+    mean_notes,
     mean_of,
     object_concepts,
 )
@@ -478,16 +480,18 @@ def chains_table(study: Study, rows: Sequence[MeasuredGeneration], notes: Sequen
     for row in rows:
         by_generation.setdefault((row.dataset, row.grammar, row.generation), []).append(row)
     order = {condition: position for position, condition in enumerate(study.conditions)}
-    lines = []
+    lines, means = [], list[Mean | None]()
     for key, chains in sorted(by_generation.items(), key=lambda each: (order[each[0][:2]], each[0][2])):
         cells = []
         for name, (_, digits) in MEASURES.items():
             values = [float(value) for row in chains if (value := getattr(row, name)) is not None]
-            mean = mean_of(values) if values else None
+            are_shares = LIMITS.get(name) == (0.0, 1.0)
+            mean = mean_of(values, are_shares=are_shares) if values else None
+            means.append(mean if len(chains) > 1 else None)
             cells.append(of_some(mean_cell(mean, digits, LIMITS.get(name)), len(values), len(chains)))
         lines.append(row_of(*key, len(chains), *cells))
     notes = [
-        "mean over chains ± half of its 95 % interval (Student's t); generation 0: the first language",
+        *mean_notes("mean over chains", "generation 0: the first language", means),
         "n: number of chains in which a figure is defined, if it is undefined in some",
         "error: edit distance to the taught code, divided by the longer length (Kirby et al. 2008); codes: number of "
         "distinct codes",

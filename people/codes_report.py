@@ -29,6 +29,7 @@ from ecsuite.people.kinds import (
     StudyKind,
     block_names,
     mean_cell,
+    mean_notes,
     mean_of,
 )
 from ecsuite.people.study import Study
@@ -159,7 +160,9 @@ def _condition(
         grammar=grammar,
         participants=len(records),
         left_out=left_out,
-        means={name: mean_of(of) for name, of in defined.items() if of},
+        means={
+            name: mean_of(of, are_shares=name == "held_out_accuracy") for name, of in defined.items() if of
+        },
         curve=[sum(right) / len(right) for _, right in sorted(blocks.items())],
     )
 
@@ -316,7 +319,8 @@ def _means(study: Study, conditions: Sequence[ConditionResult], title: str) -> T
             ]
             cells = [text("paper"), number(figures["participants"]), *published]
             rows.append(row_of(*about, *cells, role="dim", ends_section=True))
-    notes = ["mean ± half of its 95 % interval (Student's t); held out: accuracy on held-out objects"]
+    means = [mean for each in conditions for mean in each.means.values()]
+    notes = mean_notes("mean", "held out: accuracy on held-out objects", means)
     notes.append(SIMULATED if study.simulated else f"paper: {SOURCE}")
     reasons = Counter[str]()
     for each in conditions:

@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -515,15 +515,23 @@ class Mean:
 
     mean: float
     half_width: float | None
-    """Half the width of the 95 % interval (Student's t); None for one participant."""
+    """Half the width of the 95 % interval (Student's t); None for one participant, and for equal values."""
 
 
-def mean_of(values: Sequence[float]) -> Mean:
-    """Mean of values with its 95 % interval."""
+def mean_of(values: Sequence[float], *, are_shares: bool = False) -> Mean:
+    """Mean of values with its 95 % interval, see `mean_and_half_width`."""
     from ecsuite.eval.statistics.estimates import mean_and_half_width
 
-    mean, half_width = mean_and_half_width(values)
+    mean, half_width = mean_and_half_width(values, are_shares=are_shares)
     return Mean(mean=mean, half_width=half_width)
+
+
+def mean_notes(what: str, remark: str, means: Iterable[Mean | None]) -> list[str]:
+    """Notes on the means of a table: their intervals, and means without one."""
+    from ecsuite.eval.statistics.estimates import NO_INTERVAL
+
+    interval = f"{what} ± half of its 95 % interval (Student's t; exact for equal shares); {remark}"
+    return [interval, *[NO_INTERVAL] * any(mean is not None and mean.half_width is None for mean in means)]
 
 
 def mean_cell(mean: Mean | None, digits: int, limits: tuple[float, float] | None = None) -> Cell:

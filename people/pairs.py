@@ -10,6 +10,7 @@ of the server, all participants count as present at its start.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ from ecsuite.people.kinds import (
     block_names,
     letter_ids,
     mean_cell,
+    mean_notes,
     mean_of,
     object_concepts,
 )
@@ -423,10 +425,8 @@ class PairsStudy(LiveKind):
             cells = [mean_cell(mean, 2, (0.0, 1.0)) for mean in [*curve, *[None] * (num_blocks - len(curve))]]
             rows.append(row_of(dataset, numbers[dataset], *cells))
         early = sum(not pair.has_finished for pair in pairs)
-        notes = [
-            "mean over pairs that finished ± half of its 95 % interval (Student's t); chance level "
-            f"{1 / self.study.choices:.2f}"
-        ]
+        chance = f"chance level {1 / self.study.choices:.2f}"
+        notes = mean_notes("mean over pairs that finished", chance, chain.from_iterable(means.values()))
         notes += [f"left out: {early} pairs that did not finish"] if early else []
         title = f"Study {self.study.name}: rounds in which pairs understood each other"
         return Table(columns=columns, rows=rows, title=title, notes=notes + self.simulated_note)
@@ -488,7 +488,7 @@ def pairs_of(records: Sequence[Record]) -> dict[str, list[Record]]:
 
 
 def _means(shares: Sequence[Sequence[float]]) -> list[Mean]:
-    return [mean_of(block) for block in zip(*shares, strict=True)]
+    return [mean_of(block, are_shares=True) for block in zip(*shares, strict=True)]
 
 
 def _draw(study: Study, means: Mapping[str, Sequence[Mean]], numbers: Mapping[str, int], file: Path) -> None:

@@ -126,7 +126,8 @@ def topsim_published(corpus: Corpus) -> Score:
     distance of multi-hot vectors. The paper uses the cosine of object representations, which sets of objects lack.
     """
     num_rows = len(corpus.messages)
-    how = {"dist": "lev", "mdist": "cosine-of-concepts", "eos": "strip", "pairs": "all", "n": num_rows}
+    names = {"message_distance": "edit", "meaning_distance": "cosine-of-concepts"}
+    how = {**names, "eos": "strip", "pairs": "all", "n": num_rows}
     score = unscored(Traits(name="topsim_published", about="close phrases have close messages"), **how)
     phrases = concept_sets(corpus)
     if phrases is None or num_rows < 3:

@@ -14,7 +14,7 @@ from ecsuite.eval.experiments.xferbench import PaperSource, PaperStudy
 from ecsuite.eval.metrics.score import Score, Signature
 from ecsuite.eval.results.samples import Sample
 from ecsuite.eval.results.sources import Source
-from ecsuite.eval.statistics.estimates import average_ranks, mean_and_half_width
+from ecsuite.eval.statistics.estimates import NO_INTERVAL, average_ranks, mean_and_half_width
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import ends, save
 from ecsuite.eval.views.figures.curves import Curve, curves
@@ -385,6 +385,8 @@ def _notes(study: PaperStudy, finding: PaperResult) -> Iterator[str]:
         f"seeds {seeds} of models and of random sources; ±: Student's interval over seeds, for one corpus per game, "
         "as in the paper; published intervals: over languages, by the authors' program from Table 5"
     )
+    if any(len(set(row.scores)) == 1 < len(row.scores) for row in finding.rows):
+        yield NO_INTERVAL
     if study.preset.is_reduced:
         yield f"preset {study.preset.name}: {metric.REDUCED}"
     agreement = finding.agreement()

@@ -18,7 +18,7 @@ from ecsuite.eval.icy.end_to_end import EndToEnd
 from ecsuite.eval.icy.grammar_metrics import GrammarMetrics
 from ecsuite.eval.icy.jobs import group_runs, is_expected_to_fail, learn_grammar, plan, plan_corpora
 from ecsuite.eval.icy.protocol import PUBLISHED_CAP, Protocol
-from ecsuite.eval.icy.rows import IcyRow, ProtocolView
+from ecsuite.eval.icy.rows import IcyRow, ProtocolView, interval_notes
 from ecsuite.eval.icy.single_agents import Budget, Ratios
 from ecsuite.eval.icy.study import BASIS, MOST_STEPS, IcyStudy, ProtocolName
 from ecsuite.eval.results.sources import Source
@@ -184,7 +184,7 @@ class Icy(Benchmark[IcyStudy, IcyResult]):
     def report(self, study: IcyStudy, finding: IcyResult) -> Report:
         """The table of the protocol, with the paper's figures."""
         view, rows = finding.view, finding.rows
-        notes = [*finding.failures, *view.notes(study, rows), *precision_notes(study)]
+        notes = [*finding.failures, *view.notes(study, rows), *interval_notes(rows), *precision_notes(study)]
         return Report(
             tables=(view.table(study, rows),),
             notes=tuple(notes),

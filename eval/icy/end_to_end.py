@@ -418,7 +418,7 @@ def _cell(study: IcyStudy, grammar: str, runs: Sequence[RunValues]) -> IcyCell:
     return IcyCell(
         name=grammar,
         runs=tuple(runs),
-        figures={name: figure_of([run[name] for run in completed]) for name in MEASURES},
+        figures={name: figure_of([run[name] for run in completed], are_shares=True) for name in MEASURES},
         num_left_out=len(runs) - len(completed),
         floors={role: floor_of(study, role, grammar) for role in ROLES},
     )
@@ -435,7 +435,8 @@ def measured_curves(row: IcyRow) -> list[Curve]:
         runs = [run["curve"] for run in cell.runs if run["reason"] is None]
         for name in PANELS if runs else ():
             points = [
-                mean_and_half_width(values) for values in zip(*(run[name] for run in runs), strict=True)
+                mean_and_half_width(values, are_shares=name != "loss")
+                for values in zip(*(run[name] for run in runs), strict=True)
             ]
             limits = (0, math.inf if name == "loss" else 1)
             low, high = zip(*(ends(*point, limits) for point in points), strict=True)

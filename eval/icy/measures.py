@@ -62,7 +62,13 @@ def topsim_hamming(corpus: Corpus, options: Options) -> list[Score]:
     is_sampled = num_rows > NUM_ROWS_ALL_PAIRS
     pairs = {"pairs": NUM_SAMPLED_PAIRS, "seed": options.seed} if is_sampled else {"pairs": "all"}
     line = Signature.of(
-        "topsim_hamming", OWN_VERSION, dist="hamming", mdist="hamming", past_end="blank", eos="strip", **pairs
+        "topsim_hamming",
+        OWN_VERSION,
+        message_distance="hamming",
+        meaning_distance="hamming",
+        past_end="blank",
+        eos="strip",
+        **pairs,
     )
     score = partial(Score, name="topsim_hamming", about="close meanings have close messages", signature=line)
     if isinstance(attributes, str):

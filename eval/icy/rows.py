@@ -13,7 +13,7 @@ from ecsuite.eval.icy.channels import SupervisedChannel
 from ecsuite.eval.icy.study import BASIS, IcyStudy, JobName
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.sources import Source
-from ecsuite.eval.statistics.estimates import Bound, joint_bound, mean_and_half_width
+from ecsuite.eval.statistics.estimates import NO_INTERVAL, Bound, joint_bound, mean_and_half_width
 from ecsuite.games.tasks.directions import measure_bound
 from ecsuite.grammars.icy import language, majority_accuracy
 from ecsuite.tables.cells import INTERVAL, Cell, bounded, estimate, nothing, number, text
@@ -246,9 +246,16 @@ class Learning(ProtocolView):
         ]
 
 
-def figure_of(values: Sequence[float], *, published: bool = False) -> Figure | None:
-    """The mean of values with its interval; None if there are none."""
-    return mean_and_half_width(values, published=published) if values else None
+def figure_of(values: Sequence[float], *, published: bool = False, are_shares: bool = False) -> Figure | None:
+    """The mean of values with its interval; None if there are none. See `mean_and_half_width`."""
+    return mean_and_half_width(values, published=published, are_shares=are_shares) if values else None
+
+
+def interval_notes(rows: Sequence[IcyRow]) -> list[str]:
+    """Note on means without an interval, other than those with runs that are left out."""
+    cells = [cell for row in rows for cell in row.cells if len(cell.runs) > 1 and not cell.num_left_out]
+    figures = [figure for cell in cells for figure in cell.figures.values() if figure is not None]
+    return [NO_INTERVAL] * any(half_width is None for _, half_width in figures)
 
 
 def parameters_of(study: IcyStudy, model: str, role: Role) -> int:

@@ -248,7 +248,7 @@ class Budget(SingleAgents):
                 IcyCell(
                     name=grammar,
                     runs=tuple(each),
-                    figures={"accuracy": figure_of([run["accuracy"] for run in each])},
+                    figures={"accuracy": figure_of([run["accuracy"] for run in each], are_shares=True)},
                     floors={study.role: floor_of(study, study.role, grammar)},
                 )
                 for grammar, each in runs.items()

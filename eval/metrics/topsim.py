@@ -221,12 +221,8 @@ def set_jaccard(first: Ints, second: Ints, common: Ints) -> Floats:
     return np.asarray((together - common) / np.maximum(1, together))
 
 
-EDITS: dict[str, tuple[str, Divisor]] = {
-    "edit/mean": ("lev/mean", "mean"),
-    "edit": ("lev", "none"),
-    "edit/max": ("lev/max", "larger"),
-}
-"""Name in signatures and divisor of each edit distance."""
+EDITS: dict[str, Divisor] = {"edit/mean": "mean", "edit": "none", "edit/max": "larger"}
+"""Divisor of each edit distance."""
 OF_MESSAGES = {
     "edit/mean": "edits of symbols (Levenshtein), divided by the mean of the two lengths",
     "edit": "number of edits of symbols (Levenshtein)",
@@ -276,12 +272,12 @@ class TopsimOptions:
         """Settings in the signature, `meaning` being the meaning distance's name; others only if not the defaults."""
         own = [each for each in (self.message_distance, self.meaning_distance) if own_code.is_foreign(each)]
         return {
-            "dist": EDITS.get(self.message_distance, (self.message_distance.rpartition(":")[2],))[0],
-            "mdist": meaning,
-            **({} if self.correlation == "spearman" else {"corr": self.correlation}),
+            "message_distance": self.message_distance.rpartition(":")[2],
+            "meaning_distance": meaning,
+            **({} if self.correlation == "spearman" else {"correlation": self.correlation}),
             **({} if self.attribute is None else {"attribute": self.attribute}),
             **({} if self.given == "nothing" else {"given": self.given}),
-            **({} if self.units == "symbols" else {"units": "has", "threshold": f"{THRESHOLD:g}"}),
+            **({} if self.units == "symbols" else {"units": self.units, "threshold": f"{THRESHOLD:g}"}),
             **(
                 {"code": "+".join(own_code.checksum(each.partition(":")[0])[:12] for each in own)}
                 if own
@@ -384,7 +380,7 @@ def message_distance(corpus: Corpus, name: str) -> Distance:
     """Make the distance between messages with this name, or from a user's file."""
     content = narrow_content(corpus)
     if name in EDITS:
-        return edit_distance(content, EDITS[name][1])
+        return edit_distance(content, EDITS[name])
     if name == "hamming":
         return position_distance(content)
     if name == "jaccard":

@@ -395,9 +395,11 @@ def zla(corpus: Corpus, options: Options, own: ZlaOptions = ZlaOptions()) -> lis
     two-sided, as for all metrics. Undefined if all units have the same length or the same frequency.
     """
     content, _ = dense_content(corpus)
-    how = {} if own.correlation == "spearman" else {"corr": own.correlation}
+    how = {} if own.correlation == "spearman" else {"correlation": own.correlation}
     scores = {
-        "segments": unscored(ZLA_SEGMENTS, units="has", threshold=f"{own.threshold:g}", **how, eos="strip"),
+        "segments": unscored(
+            ZLA_SEGMENTS, units="segments", threshold=f"{own.threshold:g}", **how, eos="strip"
+        ),
         "messages": unscored(ZLA_MESSAGES, units="messages", **how, eos="strip"),
     }
     if not len(content.values):

@@ -21,7 +21,13 @@ from ecsuite.eval.run_metrics.audit_information import (
     read_by_outsiders,
     with_correction,
 )
-from ecsuite.eval.statistics.estimates import Difference, corrected, mean_and_half_width, paired_difference
+from ecsuite.eval.statistics.estimates import (
+    NO_INTERVAL,
+    Difference,
+    corrected,
+    mean_and_half_width,
+    paired_difference,
+)
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
@@ -54,7 +60,7 @@ class Condition:
     reward: float
     """Mean over episodes."""
     half_width: float | None
-    """Half-width of its 95 % interval."""
+    """Half-width of its 95 % interval; None for equal rewards."""
     cost: float | None
     """Cost of the messages of an episode, mean over agents, not part of the reward; None: no cost."""
     loss: Difference | None
@@ -394,6 +400,7 @@ def report(found: Audit) -> Report:
     ]
     if found.conditions[0].cost is not None:
         notes.append("cost: cost of symbols, which is part of neither the reward nor the lost reward")
+    notes += [NO_INTERVAL] * any(each.half_width is None for each in found.conditions)
     notes.append(
         "to measure the value of messages, train again with --set play.is_severed=true, play.broadcasts=heard (in "
         "place of messages, what speakers saw and did) or all (an oracle): ecsuite train-game RUN/config.yaml --set …"
@@ -415,8 +422,8 @@ def _rewards(found: Audit) -> Table:
     for each in found.conditions:
         lost = nothing()
         if each.loss is not None:
-            width = None if each.loss.ci95 is None else (each.loss.ci95[1] - each.loss.ci95[0]) / 2
-            lost = estimate(each.loss.mean, width)
+            low, high = each.loss.ci95 or (0.0, 0.0)  # equal losses have an interval without a width
+            lost = estimate(each.loss.mean, (high - low) / 2 if high > low else None)
         name, _, place = each.name.partition(", ")
         what = CONDITIONS.get(name, "the messages as said") + (", in this part only" if place else "")
         p = nothing() if each.loss is None else p_value(each.loss.p_holm)

@@ -84,7 +84,7 @@ def information_loss(run: "Run", options: Options, own: InformationLossOptions =
         return [unscored(each)(value=None, reason=reason) for each in kinds]
     is_exact = num_messages(run.pair.channel) <= MOST_MESSAGES
     settings: dict[str, Any] = {"task": run.experiment.task.kind, "rounds": own.rounds}
-    settings |= {"from": "all messages"} if is_exact else {"from": "draws", "seed": options.seed}
+    settings |= {"from": "all messages"} if is_exact else {"from": f"{own.draws} draws", "seed": options.seed}
     meetings = run.players.eval().pairs()
     with torch.inference_mode():
         found = [

@@ -237,8 +237,8 @@ class ReadAttributes:
 
     value: float
     """Mean accuracy over attributes and halves."""
-    half_width: float
-    """Half-width of its 95 % interval."""
+    half_width: float | None
+    """Half-width of its 95 % interval; None if all halves have the same accuracy."""
     chance: Chance | None
     """Chance level from permuted attributes."""
     most_frequent: float

@@ -28,6 +28,8 @@ ALPHA = 0.05
 """Error rate of intervals, and significance level of p-values."""
 NO_SPREAD = 1e-9
 """Range of values below which differences are rounding errors."""
+NO_INTERVAL = "No interval: one value, or equal values, which do not show their spread."
+"""Note on means without an interval."""
 
 Interval = tuple[float, float]
 Bound = Literal["lower", "upper", "none"]
@@ -77,18 +79,27 @@ def normal_tail(value: float) -> float:
     return float(ndtr(-value))
 
 
-def mean_and_half_width(values: Sequence[float], *, published: bool = False) -> tuple[float, float | None]:
-    """The mean and the half-width of its 95 % confidence interval (None for a single value).
+def mean_and_half_width(
+    values: Sequence[float], *, published: bool = False, are_shares: bool = False
+) -> tuple[float, float | None]:
+    """The mean and the half-width of its 95 % confidence interval; None for a single value, and for equal values.
+
+    Equal values do not show their spread. Equal shares have the exact interval, see `share_interval`, of which this is
+    the wider side.
 
     Args:
         values: One value per seed.
         published: Use 1.96 and the population standard deviation, as the published program does (too narrow);
             otherwise Student's t and the sample standard deviation.
+        are_shares: Whether values are shares, from 0 to 1.
     """
     count = len(values)
     mean = math.fsum(values) / count
     if count == 1:
         return mean, None
+    if max(values) - min(values) < NO_SPREAD:
+        ends = share_interval(mean * count, count) if are_shares else ()
+        return mean, max((abs(end - mean) for end in ends), default=None)
     if published:
         squares = math.fsum((value - mean) ** 2 for value in values)
         return mean, 1.96 * math.sqrt(squares / count / count)
@@ -106,8 +117,8 @@ def standard_error(values: Sequence[float]) -> float | None:
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1) / count)
 
 
-def resampled_mean(values: Sequence[float], *, tested_per_trained: float) -> tuple[float, float]:
-    """The mean over random splits of one data set, and the half-width of its 95 % interval.
+def resampled_mean(values: Sequence[float], *, tested_per_trained: float) -> tuple[float, float | None]:
+    """The mean over random splits of one data set, and the half-width of its 95 % interval; None for equal values.
 
     The corrected resampled t of Nadeau and Bengio (2003, "Inference for the generalization error", Machine Learning 52,
     section 3.3.1): splits share data, so the variance of the mean over J of them is (1/J + n2/n1) times that of one.
@@ -117,8 +128,8 @@ def resampled_mean(values: Sequence[float], *, tested_per_trained: float) -> tup
         tested_per_trained: n2/n1, the ratio of the sizes of test part and training part.
     """
     mean, half_width = mean_and_half_width(values)
-    assert half_width is not None
-    return mean, half_width * math.sqrt(1 + len(values) * tested_per_trained)
+    scale = math.sqrt(1 + len(values) * tested_per_trained)
+    return mean, None if half_width is None else half_width * scale
 
 
 def cut(interval: Interval, limits: Interval | None) -> Interval:
@@ -157,7 +168,7 @@ def share_p_value(number: float, of: int, level: float) -> float:
 def mean_of_shares(values: Sequence[float]) -> tuple[float, Interval | None]:
     """The mean of values from 0 to 1 and its 95 % interval: Student's, or exact for equal values, without a spread."""
     mean, half_width = mean_and_half_width(values)
-    if half_width is not None and half_width < NO_SPREAD:
+    if half_width is None and len(values) > 1:
         return mean, share_interval(mean * len(values), len(values))
     return mean, clipped(mean, half_width, 0.0, 1.0)
 
@@ -380,9 +391,7 @@ def paired_difference(differences: Floats) -> Difference:
     """Student's interval and t test of the differences of pairs, shape (num_pairs,)."""
     mean, half_width = mean_and_half_width(differences.tolist())
     if half_width is None:
-        return Difference(mean=mean)
-    if np.ptp(differences) < NO_SPREAD:
-        return Difference(mean=mean, ci95=(mean, mean))
+        return Difference(mean=mean, ci95=(mean, mean) if len(differences) > 1 else None)
     distance = abs(float(differences.mean())) / math.sqrt(_squared_error(differences))
     p_value = 2 * student_tail(distance, len(differences) - 1)
     return Difference(mean=mean, ci95=(mean - half_width, mean + half_width), p_value=p_value)

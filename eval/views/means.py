@@ -16,6 +16,7 @@ from ecsuite.eval.results.samples import (
     over_seeds,
 )
 from ecsuite.eval.results.sources import Source, setting_column
+from ecsuite.eval.statistics.estimates import NO_INTERVAL
 from ecsuite.eval.views.comparison import (
     OF_BOUNDS,
     OVER_BLOCKS,
@@ -53,7 +54,6 @@ OF_SOME = (
     "n: seeds in the mean, if fewer than the runs: some values are undefined, have another signature than most, or "
     "lack a combination of other settings that all rows share."
 )
-NO_INTERVAL = "No interval: one value, or equal values of all seeds, which do not show their spread."
 
 
 def seed_report(sources: Sequence[Source]) -> Report:
@@ -169,7 +169,7 @@ def _seed_notes(sources: Sequence[Source], means: Sequence[tuple[str, Sample, Es
         "Mean ± half of Student's 95 % interval over seeds. The standard deviation of seeds has two parts: between "
         "trainings, and within a corpus (noise), from the intervals of single scores."
     ]
-    lines += _equal_notes(mean for *_, mean in means)
+    lines += equal_notes(mean for *_, mean in means)
     few = [name for name, _, mean in means if mean.num_values < len(sources)]
     if few:
         lines.append(f"Undefined for some seeds: {', '.join(few)}.")
@@ -236,7 +236,7 @@ def means_table(means: Means, *, is_short: bool = False) -> Table:
     notes = [
         *([OF_SOME] if some else []),
         *_undefined_notes(means, [*figures, *requested]),
-        *_equal_notes(cells_shown),
+        *equal_notes(cells_shown),
         *formed_notes(formed),
     ]
     if left := [place for place, name in enumerate(means.figures) if name not in figures]:
@@ -266,7 +266,7 @@ def _undefined_notes(means: Means, figures: Sequence[str]) -> list[str]:
     return [f"Undefined in some runs: {', '.join(of)}: {reason}." for reason, of in names.items()]
 
 
-def _equal_notes(means: Iterable[Estimate]) -> list[str]:
+def equal_notes(means: Iterable[Estimate]) -> list[str]:
     """Note on means without an interval although they are over several seeds."""
     return [NO_INTERVAL] * any(mean.num_values > 1 and mean.half_width is None for mean in means)
 

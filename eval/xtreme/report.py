@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from ecsuite.eval.views.figures.heat_map import heat_map
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
 from ecsuite.eval.xtreme.data import RANDOM_INIT
 from ecsuite.eval.xtreme.jobs import plan
+from ecsuite.eval.xtreme.presets import PRESETS
 from ecsuite.eval.xtreme.result import (
     Gain,
     TransferResult,
@@ -23,6 +25,7 @@ from ecsuite.eval.xtreme.result import (
     gains_over_controls,
     gains_over_reference,
 )
+from ecsuite.eval.xtreme.scoring.analyses import PUBLISHED
 from ecsuite.eval.xtreme.scoring.evaluation import write_submission
 from ecsuite.eval.xtreme.scoring.tasks import (
     LANGUAGE_COLUMNS,
@@ -39,7 +42,7 @@ from ecsuite.eval.xtreme.scoring.tasks import (
 )
 from ecsuite.eval.xtreme.study import XtremeStudy
 from ecsuite.jobs.job import Job, Result
-from ecsuite.tables.cells import INTERVAL, Cell, interval, p_value
+from ecsuite.tables.cells import INTERVAL, Cell, interval, p_value, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 
@@ -118,9 +121,31 @@ def report(result: TransferResult) -> Report:
             "conclusion": conclusion_line(result, headline),
             "gains_over_random_init": [gain.to_json() for gain in over_reference],
             "gains_of_corpus_over_further_controls": [gain.to_json() for gain in over_controls],
+            "published": published_entry(result),
         },
         draw=lambda path: draw(result, path),
     )
+
+
+def published_entry(result: TransferResult) -> Mapping[str, Any]:
+    """The paper's scores and gaps of the model with the protocol, of the tasks that are tested in all their languages.
+
+    Empty for other models, and for reduced presets.
+    """
+    complete = [task for task, codes in result.languages.items() if set(codes) >= set(TASKS[task].languages)]
+    for name, entry in PUBLISHED.items():
+        is_model = (
+            Path(result.corpus).name in entry.get("models", ()) and result.protocol == entry["protocol"]
+        )
+        if is_model and complete and not PRESETS[result.preset].is_reduced:
+            figures = {
+                key: {task: entry[key][task] for task in complete if task in entry[key]}
+                for key in ("scores", "gap")
+                if key in entry
+            }
+            average = entry.get("average") if len(complete) == len(TASKS) else None
+            return {"name": name, **figures, "average": average}
+    return {}
 
 
 def conclusion_line(result: TransferResult, headline: Gain | None) -> str:
@@ -146,6 +171,11 @@ def _bodies(result: TransferResult, gains: Sequence[Gain]) -> Table:
         rows.append(
             row_of(backbone, *map(points, figures), *(gain_of.get(backbone, (None, None)) if gains else ()))
         )
+    if published := published_entry(result):  # of a published model, which has no controls and so no gains
+        known = (published["scores"].get(task) for task in result.splits)
+        cells = [points(mean(each) if isinstance(each, list) else each) for each in known]
+        label = text(result.corpus, shown="  the paper")
+        rows.append(row_of(label, *cells, points(published["average"]), role="dim"))
     columns = [number_column(task, TASKS[task].short_title or TASKS[task].title) for task in result.splits]
     more = (
         (number_column("gain", ("gain over", RANDOM_INIT), parts=INTERVAL), GAIN_COLUMNS[1]) if gains else ()
@@ -186,10 +216,11 @@ def _tasks(result: TransferResult, headline: Gain) -> Table:
 
 def _zero_shot(result: TransferResult) -> Table:
     """Scores in English and in other languages, next to chance level and baseline, one row per task."""
-    rows = []
+    rows, published = [], published_entry(result).get("gap")
     for task in result.splits:
         transfer = result.sides(result.corpus, task)
         figures = [transfer.english, transfer.others, transfer.gap]
+        figures += [] if published is None else [published.get(task)]
         for reference in (result.chance, result.baselines):
             tested = result.tested(reference, task)
             level = EnglishVsOthers() if tested is None else sides(task, tested)
@@ -200,6 +231,7 @@ def _zero_shot(result: TransferResult) -> Table:
         name_column("task"),
         Column("metric"),
         *map(number_column, ("English", "others", "gap")),
+        *([] if published is None else [number_column("published_gap", ("gap of", "the paper"))]),
         *(number_column(f"{name}_{side.lower()}", (name, side)) for name, side in references),
     )
     return Table(columns=columns, rows=rows, title=f"Transfer from English: {result.corpus}")
@@ -238,6 +270,8 @@ def _notes(result: TransferResult, headline: Gain | None, controls: Sequence[Gai
         lines.append("baseline: without a model, such as the most frequent tag of each English word.")
     if any(gain.overall.p_holm is not None for gain in controls):
         lines.append(f"p (Holm): of the paired t test, corrected for {len(controls)} controls.")
+    if published := published_entry(result):
+        lines.append(f"the paper: {published['name']} (Hu et al. 2020, tables 2 and 3).")
     if result.compares_english:
         lines.append("gap: English minus the mean of the others; it is also about 0 at chance level.")
     for task, splits in result.splits.items():

@@ -7,7 +7,8 @@ import typer
 from typer.testing import CliRunner
 
 from ecsuite.commands.xtreme_evaluate import xtreme_evaluate
-from ecsuite.parts.config import packaged_yaml
+from ecsuite.eval.xtreme.scoring.analyses import PUBLISHED, PUBLISHED_ANALYSES
+from ecsuite.eval.xtreme.scoring.tasks import TASKS, average_gap
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -86,8 +87,7 @@ def test_published_scores_are_beside_the_submission(run, write_submission, tmp_p
     assert cells(out, "Human")[2:8] == ["-", "92.8", "97.5", "97.0", "-", "91.2"]
     assert cells(out, "predictions")[:3] == ["predictions", "-", "76.7"]
     assert "MMTE is closed" in out
-    published = packaged_yaml("ecsuite.eval.xtreme.scoring", "published.yaml")
-    for entry in published.values():
+    for entry in PUBLISHED.values():
         if "average" in entry:  # the paper's average is over F1 and exact match of questions
             scores = [statistics.mean(each) if isinstance(each, list) else each for each in entry["scores"].values()]
             assert statistics.mean(scores) == pytest.approx(entry["average"], abs=0.06)
@@ -110,3 +110,61 @@ def test_the_published_scores_need_no_predictions():
         refused = runner.invoke(app, more)
         assert isinstance(refused.exception, ConfigError)
         assert str(refused.exception).startswith("missing option '--predictions'")
+
+
+TABLE_3 = """
+mBERT 16.5 14.1 25.0 27.5 22.2 21.1 25.5 23.6
+XLM-R 10.2 12.4 16.3 19.1 13.3 14.3 24.3 19.8
+Translate-train 7.3 9.0 17.6 22.2 24.2 16.1 - -
+Translate-test 6.7 12.0 16.3 18.3 11.2 12.9 - -
+"""
+TABLE_4 = """
+en 90.3 63.0 88.1 67.5
+avg 50.6 12.1 44.3 18.3
+difference 39.7 50.9 43.7 49.2
+"""
+
+
+def lines_of(table):
+    return [[None if cell == "-" else float(cell) for cell in line.split()[1:]] for line in table.split("\n")[1:-1]]
+
+
+def test_stored_figures_are_the_papers_tables_3_and_4():
+    """Copied from Hu et al. (2020), and arithmetic within them: averages, differences, and English by table 2."""
+    tasks = ("xnli", "pawsx", "xquad", "mlqa", "tydiqa", "average", "udpos", "panx")
+    rows = {name: entry for name, entry in PUBLISHED.items() if "gap" in entry}
+    assert list(rows) == ["mBERT", "XLM-R Large", "mBERT, translated", "BERT-large"]
+    for entry, expected in zip(rows.values(), lines_of(TABLE_3), strict=True):
+        gaps = entry["gap"] | {"average": entry["average_gap"]}
+        assert [gaps.get(task) for task in tasks] == expected
+        assert average_gap(entry["gap"]) == pytest.approx(entry["average_gap"], abs=0.051)
+    grams = PUBLISHED_ANALYSES["tag_ngrams"]
+    assert [list(each.values()) for each in grams.values()] == lines_of(TABLE_4)
+    for key, difference in grams["difference"].items():
+        assert grams["en"][key] - grams["mean without en"][key] == pytest.approx(difference, abs=0.11)
+    # the score in English, mean + gap · others / all, is one of the same English model, mBERT trained in English
+    for task in ("xnli", "pawsx", "xquad", "tydiqa"):
+        number, english = len(TASKS[task].languages), []
+        for name in ("mBERT", "mBERT, translated"):
+            score = PUBLISHED[name]["scores"][task]
+            score = score[1] if isinstance(score, list) else score
+            english.append(score + PUBLISHED[name]["gap"][task] * (number - 1) / number)
+        assert english[0] == pytest.approx(english[1], abs=0.2), task
+
+
+def test_published_gaps_and_analyses_are_below_ours(run, write_submission, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    write_submission(tmp_path, ("xnli", "udpos", "xquad"))
+    analysed(run, tmp_path)
+    (tmp_path / "articles.tsv").write_text("en\t100\nde\t10\nfr\t20\nes\t30\n")
+    out = run("--published", "--analyses", "--data", tmp_path / "data", "--articles", tmp_path / "articles.tsv")
+    gaps = out[out.index("Published transfer gaps") :]
+    assert cells(gaps, "mBERT ")[2:] == "21.1 16.5 14.1 25.5 23.6 25.0 27.5 22.2".split()
+    assert cells(gaps, "predictions") == "predictions - 25.0 - 66.7 - 50.0 - -".split()
+    assert cells(out, "  the paper: en") == "the paper: en 90.3 63.0 88.1 67.5".split()
+    assert cells(out, "  the paper: difference")[-1] == "49.2"
+    xnli, xquad = [line.split()[-3:] for line in out.splitlines() if line.startswith("  the paper: mean")][:2]
+    assert (xnli, xquad) == (["71.8", "-", "68.3"], ["60.0", "20.0", "-"])
+    assert "about 0.8 for most tasks, about 0.35 for structured prediction" in out
+    data = json.loads(run("--published", "--analyses", "--json"))["ecsuite"]
+    assert data["analyses"]["published"] == PUBLISHED_ANALYSES and data["published"] == PUBLISHED

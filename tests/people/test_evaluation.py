@@ -4,11 +4,13 @@ import json
 import numpy as np
 import pytest
 
+from ecsuite.eval.statistics.estimates import NO_INTERVAL
 from ecsuite.grammars.icy import canonical
+from ecsuite.people.chains import MeasuredGeneration, chains_table
 from ecsuite.people.codes import make_schedule
 from ecsuite.people.codes_report import PUBLISHED, SIMULATED, evaluate_rule, permutation_p, report_tables
 from ecsuite.people.export import as_csv, export
-from ecsuite.people.kinds import Record, read_records
+from ecsuite.people.kinds import Record, mean_cell, mean_notes, mean_of, read_records
 from ecsuite.people.simulated import Composer, Memorizer, RandomTypist, play
 from ecsuite.people.study import Study
 
@@ -110,3 +112,20 @@ def test_languages_are_compared_within_a_dataset():
     assert (difference.source, difference.baseline) == (canonical("concat"), canonical("perm"))
     assert difference.details == {"dataset": "synth"}
     assert difference.mean == pytest.approx(2 / 3)
+
+
+def test_equal_shares_have_the_exact_interval_and_other_equal_values_none():
+    rows = [
+        MeasuredGeneration(
+            dataset="synth", grammar="concat", chain=f"chain {chain}", generation=1, topsim=1.0,
+            topsim_by_chance=0.0, error=0.0, num_codes=9,
+        )
+        for chain in range(3)
+    ]  # fmt: skip
+    table = chains_table(Study(name="s", protocol="chain", grammars=("concat",)), rows)
+    assert NO_INTERVAL in table.notes and "±" not in str(table).partition("mean over chains")[0]
+    assert "0.00 [0.00, 0.71]" in str(table)  # of 0 of 3: 1 - 0.025^(1/3)
+    mean = mean_of([1.0, 1.0, 1.0], are_shares=True)
+    assert mean_cell(mean, 2, (0.0, 1.0)).text == "1.00 [0.29, 1.00]"
+    assert mean_notes("mean", "", [mean, None]) == mean_notes("mean", "", [])
+    assert mean_cell(mean_of([7.0, 7.0]), 1).text == "7.0"

@@ -28,7 +28,7 @@ from ecsuite.eval.views.comparison import formed_cell, formed_column, formed_not
 from ecsuite.eval.views.console import Report
 from ecsuite.eval.views.figures.canvas import save
 from ecsuite.eval.views.figures.intervals import Panel, Point, intervals
-from ecsuite.eval.views.means import mean_cell
+from ecsuite.eval.views.means import equal_notes, mean_cell
 from ecsuite.runtime.time_left import duration_text
 from ecsuite.tables.cells import (
     COUNTED,
@@ -173,7 +173,8 @@ def _arms_table(claim: Claim, outcome: ClaimOutcome) -> Table:
         number_column("mean", parts=COUNTED),
         Column("by_seed", wraps=True),
     )
-    return Table(title="Each seed", columns=columns, rows=rows, notes=formed_notes(formed))
+    notes = [*formed_notes(formed), *equal_notes(each.mean for each in figures)]
+    return Table(title="Each seed", columns=columns, rows=rows, notes=notes)
 
 
 def draw_claim(claim: Claim, outcome: ClaimOutcome, file: Path) -> None:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from ecsuite.eval.xtreme.scoring.tasks import (
     TASKS,
     ByTask,
     EnglishVsOthers,
+    average_gap,
     language_cells,
     main_score,
     mean,
@@ -31,7 +33,7 @@ from ecsuite.eval.xtreme.scoring.tasks import (
 from ecsuite.formats.stored_text import read_lines
 from ecsuite.parts.config import packaged_yaml
 from ecsuite.runtime.errors import ConfigError, shown
-from ecsuite.tables.cells import Cell, number
+from ecsuite.tables.cells import Cell, number, text
 from ecsuite.tables.table import Column, Table, name_column, number_column, row_of
 
 Answers = Mapping[str, Mapping[str, tuple[Any, Any]]]
@@ -42,6 +44,16 @@ NGRAM_LENGTHS = (3, 4)
 """Lengths of tag n-grams in table 4."""
 LEAST_LANGUAGES = 3
 """Minimum number of languages for a correlation."""
+PUBLISHED: Mapping[str, Any] = packaged_yaml("ecsuite.eval.xtreme.scoring", "published.yaml")
+"""Tables 2 and 3 of Hu et al. (2020) by model: scores (questions: F1 and EM), gaps and averages; with the name of the
+model and the protocol for `ecsuite xtreme --model`, and of mBERT the analyses of section 5."""
+PUBLISHED_ANALYSES: Mapping[str, Any] = PUBLISHED["mBERT"]["analyses"]
+"""Table 4 and section 5 of Hu et al. (2020), keys as in `Analyses.to_json`."""
+OF_AGREEMENT = {
+    "xnli": "mBERT, dev set, if wrong in English about random (Hu et al. 2020, section 5)",
+    "xquad": "mBERT, test set, about (Hu et al. 2020, section 5)",
+}
+"""Sources of the published shares by task."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,6 +90,7 @@ class Analyses:
             "correlation_with_wikipedia_articles": self.wikipedia,
             "tag_ngrams": self.ngrams,
             "entities": self.entities,
+            "published": PUBLISHED_ANALYSES,
         }
 
     def tables(self) -> list[Table]:
@@ -85,7 +98,14 @@ class Analyses:
         shares = ("right", "wrong", "same")
         names = ("if right in English", "if wrong in English", "same prediction")
         tables = [
-            _by_language(f"{TASKS[task].title}: share right in %", by_language, shares, names)
+            _by_language(
+                f"{TASKS[task].title}: share right in %",
+                by_language,
+                shares,
+                names,
+                {"mean without en": PUBLISHED_ANALYSES["agreement_with_english"][task]},
+                OF_AGREEMENT[task],
+            )
             for task, by_language in self.agreement.items()
         ]
         for kind, by_group in self.groups.items():
@@ -103,13 +123,18 @@ class Analyses:
         if self.articles:
             rows = [row_of(TASKS[task].title, number(value, 2)) for task, value in self.wikipedia.items()]
             columns_of = (name_column("task"), number_column("pearson", "Pearson's r"))
-            tables.append(
-                Table(columns=columns_of, rows=rows, title="Correlation with the size of Wikipedia")
-            )
+            about = PUBLISHED_ANALYSES["correlation_with_wikipedia_articles"]
+            shown = ", ".join(f"about {value:g} for {which}" for which, value in about.items())
+            title = "Correlation with the size of Wikipedia"
+            notes = [f"the paper: mBERT, {shown} (Hu et al. 2020, section 5)"]
+            tables.append(Table(columns=columns_of, rows=rows, title=title, notes=notes))
         if self.ngrams:
             keys = [f"{length} {side}" for length in NGRAM_LENGTHS for side in ("seen", "unseen")]
             title = "POS: accuracy of tag n-grams by their presence in English training data"
-            tables.append(_by_language(title, self.ngrams, keys, keys))
+            source = "mBERT, dev sets (Hu et al. 2020, table 4)"
+            tables.append(
+                _by_language(title, self.ngrams, keys, keys, PUBLISHED_ANALYSES["tag_ngrams"], source)
+            )
         if self.entities:
             keys = ["seen", "unseen"]
             title = "NER: share of entities found by their presence in English training data"
@@ -319,8 +344,10 @@ def _by_language(
     by_language: Mapping[str, Mapping[str, float | None]],
     keys: Collection[str],
     names: Sequence[str],
+    published: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
+    source: str = "",
 ) -> Table:
-    """A row per language, the mean of the other languages, and English minus it (table 4)."""
+    """A row per language, the mean of the other languages, and English minus it (table 4); then the paper's figures."""
     others: dict[str, float | None] = {}
     for key in keys:
         values = [
@@ -337,38 +364,51 @@ def _by_language(
     if ENGLISH in by_language:
         gaps = [EnglishVsOthers(english=by_language[ENGLISH][key], others=others[key]).gap for key in keys]
         rows.append(row_of("difference", *map(points, gaps)))
-    return Table(columns=(name_column("language"), *map(number_column, names)), rows=rows, title=title)
+    for name, figures in published.items():
+        label = text(name, shown=f"  the paper: {name}")
+        rows.append(row_of(label, *(points(figures.get(key)) for key in keys), role="dim"))
+    columns_of = (name_column("language"), *map(number_column, names))
+    return Table(columns=columns_of, rows=rows, title=title, notes=[f"the paper: {source}"] if source else [])
 
 
-def published_scores() -> dict[str, Any]:
-    """Table 2 of Hu et al. (2020): by model the setting, average, and scores by task (F1 and EM for questions)."""
-    scores: dict[str, Any] = packaged_yaml("ecsuite.eval.xtreme.scoring", "published.yaml")
-    return scores
-
-
-def published_table(scores: Mapping[str, float] | None = None) -> Table:
-    """Table 2 of Hu et al. (2020).
+def published_tables(
+    scores: Mapping[str, float] | None = None, gaps: Mapping[str, float | None] | None = None
+) -> list[Table]:
+    """Tables 2 and 3 of Hu et al. (2020): scores, and transfer gaps.
 
     Args:
         scores: Scores for an additional row: by task the mean over languages, for questions the mean of F1 and exact
-        match, as in the published average.
+            match, as in the published average.
+        gaps: Transfer gaps for an additional row, by task.
     """
-    rows = []
-    for name, entry in published_scores().items():
-        figures = [entry["scores"].get(task) for task in TASKS]
-        cells = [
-            " / ".join(f"{each:.1f}" for each in one) if isinstance(one, list) else points(one)
-            for one in figures
+    average = mean(scores.values()) if scores is not None and len(scores) == len(TASKS) else None
+    tables = []
+    for key, average_key, title, own, own_average in (
+        ("scores", "average", "scores (Hu et al. 2020, table 2)", scores, average),
+        ("gap", "average_gap", "transfer gaps (Hu et al. 2020, table 3)", gaps, average_gap(gaps or {})),
+    ):
+        entries = {name: entry for name, entry in PUBLISHED.items() if key in entry}
+        tasks = [task for task in TASKS if any(task in entry[key] for entry in entries.values())]
+        rows = [
+            row_of(
+                name,
+                entry["setting"],
+                points(entry.get(average_key)),
+                *(
+                    " / ".join(f"{each:.1f}" for each in figure)
+                    if isinstance(figure, list)
+                    else points(figure)
+                    for figure in map(entry[key].get, tasks)
+                ),
+                ends_section=name == list(entries)[-1],
+            )
+            for name, entry in entries.items()
         ]
-        is_last = name == "Human"
-        rows.append(
-            row_of(name, entry["setting"], points(entry.get("average")), *cells, ends_section=is_last)
-        )
-    if scores is not None:
-        average = mean(scores.values()) if len(scores) == len(TASKS) else None
-        rows.append(
-            row_of("predictions", None, points(average), *(points(scores.get(task)) for task in TASKS))
-        )
-    titles = [number_column(name, task.short_title or task.title) for name, task in TASKS.items()]
-    columns_of = (name_column("model"), Column("setting"), number_column("average", "avg"), *titles)
-    return Table(columns=columns_of, rows=rows, title="Published scores (Hu et al. 2020, table 2)")
+        if own is not None:
+            rows.append(
+                row_of("predictions", None, points(own_average), *(points(own.get(task)) for task in tasks))
+            )
+        titles = [number_column(task, TASKS[task].short_title or TASKS[task].title) for task in tasks]
+        columns_of = (name_column("model"), Column("setting"), number_column("average", "avg"), *titles)
+        tables.append(Table(columns=columns_of, rows=rows, title=f"Published {title}"))
+    return tables

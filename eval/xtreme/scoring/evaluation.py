@@ -14,7 +14,7 @@ from typing import Any
 from ecsuite.downloads.languages import LANGUAGES
 from ecsuite.eval.metrics.score import Signature
 from ecsuite.eval.views.console import Report
-from ecsuite.eval.xtreme.scoring.analyses import Analyses, Answers, published_scores, published_table
+from ecsuite.eval.xtreme.scoring.analyses import PUBLISHED, Analyses, Answers, published_tables
 from ecsuite.eval.xtreme.scoring.task import Metrics, XtremeTask
 from ecsuite.eval.xtreme.scoring.tasks import (
     LANGUAGE_COLUMNS,
@@ -261,15 +261,15 @@ GROUPS = {
 
 PUBLISHED_NOTES = (
     "MMTE is closed: neither its weights nor its data were published.",
-    "Published question answering: F1 / EM. That of translate-test is not directly comparable: a few questions were "
-    "left out, and answers are aligned in English.",
+    "Published question answering: scores F1 / EM, gaps EM. That of translate-test is not directly comparable: a few "
+    "questions were left out, and answers are aligned in English.",
 )
 """Notes for readers of the published scores."""
 
 
 def published_report() -> Report:
     """Report of the published scores only."""
-    return Report(tables=[published_table()], notes=PUBLISHED_NOTES, data={"published": published_scores()})
+    return Report(tables=published_tables(), notes=PUBLISHED_NOTES, data={"published": PUBLISHED})
 
 
 def report(
@@ -286,7 +286,9 @@ def report(
         tables += analyses.tables()
         data["ecsuite"]["analyses"] = analyses.to_json()
     if has_published:
-        tables.append(published_table(evaluation.scores))
+        gaps = {task: both.gap for task, both in evaluation.sides.items()}
+        tables += published_tables(evaluation.scores, gaps)
+        data["ecsuite"]["published"] = PUBLISHED
         notes = [*PUBLISHED_NOTES, "Question answering of the predictions: the mean of F1 and EM.", *notes]
     draw = None if analyses is None else analyses.draw
     return Report(tables=tables, notes=tuple(notes), data=data, draw=draw)

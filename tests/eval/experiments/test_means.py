@@ -11,8 +11,9 @@ from scipy import stats
 from compared_sources import run
 from ecsuite.eval.metrics.score import Score
 from ecsuite.eval.results.results import Results
+from ecsuite.eval.statistics.estimates import NO_INTERVAL
 from ecsuite.eval.views.comparison import OVER_BLOCKS
-from ecsuite.eval.views.means import NO_INTERVAL, OF_SOME, means_table, noise_notes
+from ecsuite.eval.views.means import OF_SOME, means_table, noise_notes
 from ecsuite.runtime.errors import ConfigError
 
 
@@ -157,7 +158,7 @@ def test_a_row_with_several_signatures_has_the_mean_of_one():
     runs = []
     for distance, seeds, value in (("hamming", (1, 2, 3), 0.2), ("euclid", (1, 2), 0.5)):
         for row, seed in product("ab", seeds):
-            score = Score(name="topsim", value=value + seed / 100, signature=f"topsim|mdist:{distance}|v:4")
+            score = Score(name="topsim", value=value + seed / 100, signature=f"topsim|meaning_distance:{distance}|v:4")
             each = run(f"{row}{distance}{seed}", {"row": row, "world": distance}, seed, {}, {})
             runs.append(replace(each, records=(score,)))
     means = Results(runs).means(by=["row"])

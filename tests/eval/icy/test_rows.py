@@ -4,12 +4,14 @@ import json
 from math import sqrt
 
 import pytest
+from scipy import stats
 
 from ecsuite.eval.icy.benchmark import Icy
 from ecsuite.eval.icy.jobs import plan
 from ecsuite.eval.icy.protocol import ACQUISITION
 from ecsuite.eval.icy.single_agents import cell_text
 from ecsuite.eval.icy.study import StudyConfig, resolve
+from ecsuite.eval.statistics.estimates import NO_INTERVAL
 from ecsuite.jobs.job import Result
 from ecsuite.runtime.errors import ConfigError
 
@@ -65,6 +67,19 @@ def shown(what, cap=20.0):
     return "\n".join(found.lines), found.role
 
 
+def test_equal_accuracies_have_the_exact_interval_and_equal_ratios_none():
+    found = report_of(collected("perm", protocol="budget"))
+    low = stats.beta.ppf(0.025, 2.43, 3 - 2.43 + 1)  # 2.43 of 3, Clopper and Pearson
+    assert f"[{low:.3f}, 1.000]" in str(found.tables[0])
+    assert found.data["rows"][0]["cells"][0]["half_width"] == pytest.approx(0.81 - low)
+    twice = {"concat": STEPS["concat"], "perm": {seed: 2 * steps for seed, steps in STEPS["concat"].items()}}
+    for settings in ({}, {"protocol": "paper"}):
+        found = report_of(collected("perm", steps=twice, **settings))
+        assert NO_INTERVAL in found.notes and found.data["rows"][0]["cells"][0]["half_width"] is None
+        assert "±0.0" not in str(found.tables[0])
+    assert NO_INTERVAL not in notes("perm") + notes("rot")
+
+
 def test_ratios_are_of_runs_with_the_same_seed():
     row = only_row("perm")
     (perm,) = row.cells
@@ -107,7 +122,7 @@ def test_stopped_runs_give_a_lower_bound():
     rot, hol = only_row("rot", "hol", protocol="paper").cells
     mean = 12
     assert rot.half_width == pytest.approx(1.96 * sqrt(((10 - mean) ** 2 + 8**2 + 6**2) / 3) / sqrt(3))
-    assert (hol.mean, hol.half_width) == (20, 0)
+    assert (hol.mean, hol.half_width) == (20, None)
     row = only_row("perm", seeds=(1,))
     assert (row.cells[0].mean, row.cells[0].half_width) == (pytest.approx(1.1), None)
     assert row.basis.half_width is None

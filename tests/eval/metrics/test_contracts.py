@@ -5,7 +5,7 @@ import pytest
 
 from ecsuite.eval.metrics import DEFAULT_METRICS, METRICS, find_metric
 from ecsuite.eval.metrics.conclusions import p_value
-from ecsuite.eval.metrics.score import Options
+from ecsuite.eval.metrics.score import Options, Signature
 from languages import corpus_of, grid
 
 MEANINGS = np.tile(grid(4, 4), (6, 1))
@@ -61,14 +61,14 @@ npmi|count:messages|mean:weighted|label:attributes|eos:strip|n:96|v:1
 posdis|past_end:blank|eos:strip|n:96|v:3
 residual_entropy|search:exact|normalised:yes|past_end:blank|eos:strip|n:96|v:3
 word_entropy|align:pmi|label:attributes|eos:strip|n:96|v:3
-topsim|dist:lev/mean|mdist:hamming|eos:strip|pairs:all|v:4
+topsim|message_distance:edit/mean|meaning_distance:hamming|eos:strip|pairs:all|v:4
 tre7|compose:sum|error:l1|fit:optimum|past_end:blank|eos:strip|n:96|v:3
 variation_entanglement|program:conklin|characters:used|past_end:blank|eos:strip|n:96|v:1
 variation_freedom|program:conklin|characters:used|past_end:blank|eos:strip|n:96|v:1
 variation_homonymy|program:conklin|characters:used|past_end:blank|eos:strip|n:96|v:1
 variation_synonymy|program:conklin|characters:used|past_end:blank|eos:strip|n:96|v:1
 zla_messages|units:messages|eos:strip|n:96|v:2
-zla_segments|units:has|threshold:0.8|eos:strip|n:96|v:2
+zla_segments|units:segments|threshold:0.8|eos:strip|n:96|v:2
 """
 
 
@@ -92,6 +92,20 @@ def test_signatures():
     others = {"elcc", "cbm", "cbm_types"}
     found = found_in([name for name in OF_CORPORA if name not in others], corpus_of(PERFECT, MEANINGS))
     assert {score.signature for score in found.values()} == set(SIGNATURES.strip().split("\n"))
+
+
+@pytest.mark.parametrize(
+    ("metric", "options"),
+    [
+        ("topsim", "message_distance=edit/max,meaning_distance=jaccard,correlation=pearson,units=segments"),
+        ("topsim", "message_distance=jaccard,given=length,attribute=0"),
+        ("zla", "threshold=1.5,correlation=pearson"), ("has", "threshold=1.5"),
+        ("variation", "program=celebi,characters=30"),
+    ],
+)  # fmt: skip
+def test_options_have_the_same_names_and_values_in_signatures(metric, options):
+    found = find_metric(f"{metric},{options}")(corpus_of(PERFECT, MEANINGS), Options(seed=0))
+    assert dict(each.split("=") for each in options.split(",")).items() <= Signature(found[0].signature).options.items()
 
 
 def test_permuted_code():

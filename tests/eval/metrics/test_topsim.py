@@ -68,12 +68,12 @@ def test_features_are_compared_by_angle_and_concepts_by_shares():
     angles = np.linspace(0, 1.5, 6)
     features = np.stack([np.cos(angles), np.sin(angles)], axis=1) * np.arange(1, 7)[:, None]
     result = score([[1] * i + [2] * (5 - i) for i in range(6)], features)
-    assert result.value == pytest.approx(1) and "mdist:cosine" in result.signature
+    assert result.value == pytest.approx(1) and "|meaning_distance:cosine|" in result.signature
     result = score([[1, 1], [1, 2], [3, 4]], [[1.0, 0.0], [1.0, 0.1], [0.0, 0.0]])
     assert result.value == pytest.approx(1)
     # Of three sets, the first two share one of three members; the third shares none.
     result = score([[1, 2], [1, 3], [4, 5]], concepts=[[0, 1, 1], [2, 1], [3, 4]])
-    assert result.value == pytest.approx(1) and "mdist:jaccard" in result.signature
+    assert result.value == pytest.approx(1) and "|meaning_distance:jaccard|" in result.signature
 
 
 def noisy(num_rows, num_noise, seed=3):
@@ -263,7 +263,10 @@ def test_names_and_signatures_have_what_is_unusual():
     assert (usual.name, usual.signature) == ("topsim", scores("")[0].signature)
     (score,) = scores(",correlation=pearson,message_distance=edit")
     assert score.name == "topsim,message_distance=edit,correlation=pearson"
-    assert score.signature == "topsim|dist:lev|mdist:hamming|corr:pearson|eos:strip|pairs:all|v:4"
+    assert (
+        score.signature
+        == "topsim|message_distance:edit|meaning_distance:hamming|correlation:pearson|eos:strip|pairs:all|v:4"
+    )
     assert traits_of(score).direction == traits_of("topsim").direction == "higher"
 
 
@@ -360,7 +363,7 @@ def test_distances_of_a_users_file(tmp_path):
     (score,) = card.scores
     pair = between(ROWS, lambda a, b: abs(len(a) - len(b))), pdist(MEANINGS, "hamming")
     assert score.value == pytest.approx(spearmanr(*pair).statistic)
-    assert score.signature.startswith("topsim|dist:longest|mdist:overlap|code:")
+    assert score.signature.startswith("topsim|message_distance:longest|meaning_distance:overlap|code:")
     with pytest.raises(PartError, match=r"mine.py:4: nothing: expected a finite number; got None"):
         ecsuite.score(CORPUS, f"topsim,message_distance={file}:nothing")
     with pytest.raises(PartError, match="has no absent"):
@@ -377,4 +380,4 @@ def test_thresholds_and_correlations_of_segments():
     found = find_metric("zla,correlation=pearson")(varied, Options())[1]
     kinds = Counter(tuple(row.tolist()) for row in varied.messages)
     expected = pearsonr(list(kinds.values()), [len(each) for each in kinds]).statistic
-    assert found.value == pytest.approx(expected) and "|corr:pearson|" in found.signature
+    assert found.value == pytest.approx(expected) and "|correlation:pearson|" in found.signature

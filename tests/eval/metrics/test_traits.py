@@ -129,7 +129,7 @@ def test_json_in_reading_order():
         "name": "topsim", "value": 0.5, "ci95": [0.4, 0.6], "chance": None, "about": "a test", "reason": None,
         "details": {"num_pairs": 3}, "signature": "topsim|v:1",
     }  # fmt: skip
-    assert Signature.of("topsim", 2, dist="lev/mean", n=9) == "topsim|dist:lev/mean|n:9|v:2"
+    assert Signature.of("topsim", 2, message_distance="edit/mean", n=9) == "topsim|message_distance:edit/mean|n:9|v:2"
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_known_languages_of_zla():
     in_segments, in_messages = zla_scores(law_abiding())
     assert in_messages.value == pytest.approx(-1) and in_segments.value == pytest.approx(-1)
     assert in_messages.signature == "zla_messages|units:messages|eos:strip|n:56|v:2"
-    assert in_segments.signature == "zla_segments|units:has|threshold:0.8|eos:strip|n:56|v:2"
+    assert in_segments.signature == "zla_segments|units:segments|threshold:0.8|eos:strip|n:56|v:2"
     messages = law_abiding()
     longest = 6
     turned = [[100 * len(row) + i for i in range(longest - len(row))] for row in messages]

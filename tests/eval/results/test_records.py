@@ -128,7 +128,7 @@ def test_which_sources_are_one(tmp_path):
     ]
     (source,) = Results.read(files).runs()
     assert source.scores == {"topsim": 0.5, "posdis": 0.2, "ami": 0.3}
-    other = scored(tmp_path / "c.json", "x/a.csv", score(value=0.7, signature="topsim|corr:pearson|v:2"))
+    other = scored(tmp_path / "c.json", "x/a.csv", score(value=0.7, signature="topsim|correlation:pearson|v:2"))
     assert [source.scores["topsim"] for source in Results.read([*files, other]).runs()] == [0.5, 0.7]
     more = [scored(tmp_path / f"{at}.json", f"x/{at}.csv", score(value=at / 9)) for at in range(5)]
     assert len(read_table([*files, *more]).sources) == 6

@@ -9,7 +9,8 @@ import torch
 
 from ecsuite.agents.message import PAD
 from ecsuite.eval.run_metrics import audit_information as audit_outsider
-from ecsuite.eval.run_metrics.audit import _of_whoever_speaks, audit, report
+from ecsuite.eval.run_metrics.audit import Audit, Condition, _of_whoever_speaks, audit, report
+from ecsuite.eval.statistics.estimates import NO_INTERVAL, paired_difference
 from ecsuite.games.config.experiment import load_experiment
 from ecsuite.games.environments.agents import ScriptedAgents
 from ecsuite.games.environments.episodes import Decision
@@ -205,3 +206,14 @@ def test_outsiders_read_what_no_linear_model_does(monkeypatch):
     rows = audit_outsider._Rows(counts, rng, 1)
     (linear,) = audit_outsider._reading(["alike"], rows.of(both), rows.of(alike[..., None]), rows)
     assert linear.value < 0.7
+
+
+def test_equal_rewards_have_no_interval():
+    equal = Condition(name="as said", reward=2.0, half_width=None, cost=None, loss=None)
+    loss = replace(paired_difference(np.full(3, 0.5)), p_holm=None)
+    found = Audit(
+        conditions=[equal, *(replace(equal, name=name, loss=loss) for name in ("swapped", "severed"))],
+        told=(), scripted=None, oracle=None, num_episodes=3, is_heard=True,
+    )  # fmt: skip
+    shown = report(found)
+    assert "0.500" in str(shown.tables[0]) and "±" not in str(shown.tables[0]) and NO_INTERVAL in shown.notes

@@ -146,7 +146,8 @@ def test_reconstruction_in_a_society_is_of_all_pairs(tmp_path, monkeypatch):
     loss, mean = exact.details["loss"] * np.log(2), run.evaluate()["valid"]["loss"]
     assert loss == pytest.approx(2 * mean, rel=0.2)  # the game's loss is the mean over two attributes
     monkeypatch.setattr(possible_messages, "MOST_MESSAGES", 1)
-    assert scores(run, draws=20)["information_loss"].value == pytest.approx(exact.value, abs=0.3)
+    drawn = scores(run, draws=20)["information_loss"]
+    assert drawn.value == pytest.approx(exact.value, abs=0.3) and "|from:20 draws|" in drawn.signature
 
 
 SMALL = ("world.num_values=2", "channel.vocab_size=2", "channel.max_len=2", "evaluation.corpus_size=4")

@@ -24,6 +24,7 @@ from ecsuite.eval.statistics.estimates import (
     normal_quantile,
     normal_tail,
     paired_difference,
+    resampled_mean,
     share_interval,
     student_quantile,
     student_tail,
@@ -46,10 +47,21 @@ def test_means_and_half_widths_by_hand():
     assert mean_and_half_width([1e16, 1, -1e16])[0] == 1 / 3
 
 
+def test_equal_values_have_no_interval_and_equal_shares_the_exact_one():
+    """Clopper and Pearson (1934): of 3 of 3 the bound is 0.025^(1/3), of 1 of 2 it is 1 - 0.975^(1/2) on each side."""
+    assert mean_and_half_width([1.0] * 3, are_shares=True) == (1.0, pytest.approx(1 - 0.025 ** (1 / 3)))
+    assert mean_and_half_width([0.5] * 2, are_shares=True) == (0.5, pytest.approx(0.5 - (1 - 0.975**0.5)))
+    assert mean_and_half_width([0.0], are_shares=True) == (0.0, None)
+    assert mean_and_half_width([0.2, 0.4], are_shares=True) == mean_and_half_width([0.2, 0.4])
+    assert resampled_mean([0.7, 0.7], tested_per_trained=1.0) == (0.7, None)
+    assert paired_difference(np.full(3, 2.0)).ci95 == (2, 2) and paired_difference(np.full(1, 2.0)).ci95 is None
+
+
 @pytest.mark.parametrize("published", [False, True])
 def test_shift_factor_and_order(published):
     assert mean_and_half_width([3.5], published=published) == (3.5, None)
-    assert mean_and_half_width([20.0] * 10, published=published) == (20.0, 0.0)
+    assert mean_and_half_width([20.0] * 10, published=published) == (20.0, None)
+    assert mean_and_half_width([0.1 + 0.2, 0.3], published=published)[1] is None  # apart by rounding
     mean, half_width = mean_and_half_width(VALUES, published=published)
     for changed, wanted in (
         ([value + 100 for value in VALUES], (mean + 100, half_width)),

@@ -77,6 +77,31 @@ def test_without_transfer_or_controls_there_is_no_gap_and_no_gain(make_result):
     assert not any(line.startswith("baseline") for line in found.notes)
 
 
+def test_published_figures_are_beside_those_of_the_same_model_protocol_and_size(make_result):
+    """Hu et al. (2020), tables 2 and 3; of questions the mean of F1 and EM."""
+
+    def found(model, protocol="published", preset="full", tasks=("udpos", "xquad"), languages=None):
+        usual = {"tasks": tasks, "languages": languages, "bodies": (model,), "corpus": model, "baselines": {}}
+        return report(make_result(level, protocol=protocol, preset=preset, **usual))
+
+    mbert = "google-bert/bert-base-multilingual-cased"
+    shown = found(mbert)
+    assert row(shown, "Scores", "  the paper") == "the paper 71.5 57.0 -".split()  # (64.5 + 49.4) / 2 = 56.95
+    assert row(shown, f"Transfer from English: {mbert}", "POS")[2:6] == "61.0 21.0 40.0 25.5".split()
+    assert shown.data["published"]["name"] == "mBERT"
+    assert "the paper: mBERT (Hu et al. 2020, tables 2 and 3)." in shown.notes
+    assert row(found(mbert, tasks=tuple(TASKS)), "Scores", "  the paper")[-1] == "59.8"
+    assert found(mbert, "translate-train").data["published"]["name"] == "mBERT, translated"
+    assert "gap" not in found("xlm-mlm-100-1280").data["published"]
+    for other in (
+        found("bert"),
+        found(mbert, "pseudo-test"),
+        found(mbert, preset="mini"),
+        found(mbert, languages=("en", "de")),
+    ):
+        assert not other.data["published"] and "the paper" not in "".join(map(str, other.tables))
+
+
 def drawn_level(body, seed, task, language):
     return 30 + seed + 5 * (body == "corpus") + ord(language[0]) % 9
 

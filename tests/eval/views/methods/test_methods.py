@@ -34,7 +34,7 @@ RUNS = (
 SCORES = (
     "Languages were scored by the following metrics. topsim (topographic similarity) (Brighton & Kirby 2006; "
     "Lazaridou et al. 2018): similar meanings have similar messages; 1 if both distances rank all pairs of messages "
-    "alike (dist lev/mean, mdist hamming, eos strip, pairs all, version 4)."
+    "alike (message distance edit/mean, meaning distance hamming, eos strip, pairs all, version 4)."
 )
 
 
