@@ -532,7 +532,7 @@ def _draw(study: Study, results: Sequence[RoleResult], file: Path) -> None:
         blocks = [BLOCK * (block + 1) for block in range(len(each.accuracy["training"]))]
         for kind, name in EXAMPLE_KINDS.items() if blocks else ():
             means = [(None, None) if of is None else (of.mean, of.half_width) for of in each.accuracy[kind]]
-            low, high = zip(*(ends(*mean, (0, 1)) for mean in means), strict=True)
+            low, high = zip(*(ends(mean, width, (0, 1)) for mean, width in means), strict=True)
             y = [mean for mean, _ in means]
             lines.append(Curve(x=blocks, y=y, low=low, high=high, name=name, kind="people", panel=panel))
             for who, shares in (("agents", each.agents), ("chance", each.chance)):
