@@ -343,7 +343,7 @@ def _of_block(answers: Sequence[Row], block: int) -> list[Row]:
 
 
 def _accuracy(game: AgentsGame, answers: Sequence[Row]) -> tuple[float, float, float]:
-    """Shares of right answers of a participant, of the agents and by chance in the same examples."""
+    """Shares of right answers of a participant, the agents and random guesses in the same examples."""
     agents, chance = [], []
     for answer in answers:
         shown = Shown(kind=answer["kind"], meaning=answer["thing"])
