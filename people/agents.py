@@ -1,7 +1,8 @@
 """Studies with trained agents: a participant is the receiver, who chooses an object, or the sender, who types.
 
 Some objects are unlocked one by one; all other objects are held out, and show whether a participant generalises. A
-participant learns from the training panel, and from feedback on each answer.
+participant learns from the training panel, and from feedback on each answer. So each held-out object is asked once,
+among objects without a known message while there are enough; known messages would rule out candidates.
 """
 
 import json
@@ -51,8 +52,9 @@ FIRST_AVAILABLE, MAX_AVAILABLE = 4, 16
 EXAMPLES_AN_OBJECT = 4
 """Number of examples after which one more object is unlocked."""
 BLOCK, HELD_OUT_A_BLOCK = 10, 4
-"""Number of examples per block, and number of examples with held-out objects among them."""
-VERSION = 1
+"""Number of examples per block, and maximum number of examples with held-out objects among them."""
+NUM_BLOCKS = NUM_EXAMPLES // BLOCK
+VERSION = 2
 """Incremented when the same seed gives a different game."""
 Hears = Callable[[Sequence[int]], NDArray[Any]]
 """The receiver: its score of each object for the symbols of a message."""
@@ -71,6 +73,7 @@ AGENTS_TRIAL_WORDS = {
     "agents_answer": "The number of the right object (receiver), or the message of the agents' sender (sender).",
     "is_right": "Whether the right object was chosen.",
     "agents_right": "Whether the agents' receiver chooses the right object in the same round.",
+    "chance": "Probability of a right guess; of a held-out object, among the candidates that known messages leave.",
     "points": "Points given.",
     "shown_after": "Seconds from the participant's start to this step.",
     "answered_after": "Seconds from the participant's start to the answer, by the server's clock.",
@@ -118,18 +121,26 @@ class AgentsGame(ParticipantGame):
         """Everything that determines the game, except the participant's actions."""
         return f"{self.language.signature}|role:{self.role}|protocol:{AGENTS},v:{VERSION}"
 
-    def shown(self, step: int, num_available: int) -> Shown:
-        """Content of a step for a participant with this number of unlocked objects."""
-        held_out = [
+    @cached_property
+    def held_out(self) -> dict[int, int]:
+        """The held-out object of each example about one; each is asked once, as feedback teaches its message."""
+        never = self.order[self.max_available :]
+        number = min(len(never), NUM_BLOCKS * HELD_OUT_A_BLOCK)
+        steps = [
             BLOCK * block + int(position)
-            for block in range(NUM_EXAMPLES // BLOCK)
+            for block in range(NUM_BLOCKS)
             for position in np.sort(
-                stream(self.seed, f"block{block}").choice(BLOCK, HELD_OUT_A_BLOCK, replace=False)
+                stream(self.seed, f"block{block}").choice(
+                    BLOCK, number // NUM_BLOCKS + (block < number % NUM_BLOCKS), replace=False
+                )
             )
         ]
-        if step in held_out:
-            never = self.order[self.max_available :]
-            return Shown(kind=HELD_OUT, meaning=never[held_out.index(step) % len(never)])
+        return dict(zip(steps, never, strict=False))
+
+    def shown(self, step: int, num_available: int) -> Shown:
+        """Content of a step for a participant with this number of unlocked objects."""
+        if step in self.held_out:
+            return Shown(kind=HELD_OUT, meaning=self.held_out[step])
         position = int(stream(self.seed, f"example{step}").integers(num_available))
         return Shown(kind=TRAINING, meaning=self.order[position])
 
@@ -138,11 +149,34 @@ class AgentsGame(ParticipantGame):
         return min(num_available + ((step + 1) % EXAMPLES_AN_OBJECT == 0), self.max_available)
 
     def candidates(self, step: int, shown: Shown) -> list[int]:
-        """The objects to choose from, including the target."""
-        rng = stream(self.seed, f"candidates{step}")
+        """The objects to choose from, including the target.
+
+        Of a held-out target, the others are held-out objects that no earlier example was about, while there are enough.
+        """
+        rng, number = stream(self.seed, f"candidates{step}"), self.language.num_candidates - 1
         others = [meaning for meaning in range(len(self.language.names)) if meaning != shown.meaning]
-        chosen = rng.choice(others, self.language.num_candidates - 1, replace=False)
+        if shown.kind == HELD_OUT:
+            known = {*self.order[: self.max_available], *self._asked_before(step)}
+            others = sorted(rng.permutation(others).tolist(), key=lambda meaning: meaning in known)[:number]
+        chosen = rng.choice(others, number, replace=False)
         return [int(meaning) for meaning in rng.permutation([shown.meaning, *chosen])]
+
+    def _asked_before(self, step: int) -> set[int]:
+        """Held-out objects of earlier examples."""
+        return {meaning for at, meaning in self.held_out.items() if at < step}
+
+    def chance(self, step: int, shown: Shown, num_available: int) -> float:
+        """Probability of a right guess.
+
+        A receiver who can't read a message about a held-out object guesses among the candidates that are left: unlocked
+        objects, and held-out objects of earlier examples, are known to have other messages.
+        """
+        candidates, symbols = self.candidates(step, shown), self.language.symbols
+        if self.role != "receiver" or shown.kind != HELD_OUT:
+            return 1 / len(candidates)
+        known = {*self.order[:num_available], *self._asked_before(step)}
+        left = [each for each in candidates if each not in known or symbols[each] == symbols[shown.meaning]]
+        return 1 / len(left)
 
     def chosen(self, step: int, shown: Shown, typed: str) -> int | None:
         """Object chosen by the receiver: the participant, or the agent if the participant is the sender.
@@ -257,12 +291,12 @@ class RoleResult:
     """Number of participants who finished."""
     not_finished: int
     """Number of participants who did not finish, and are excluded."""
-    chance: float
-    """Chance level of the accuracy."""
-    accuracy: Mapping[str, Sequence[Mean]]
-    """Share of right answers by kind of example and block of ten, mean over participants."""
-    agents: Mapping[str, Sequence[float]]
+    accuracy: Mapping[str, Sequence[Mean | None]]
+    """Share of right answers by kind of example and block of ten, mean over participants; None without examples."""
+    agents: Mapping[str, Sequence[float | None]]
     """The agents' share of right answers to the same examples."""
+    chance: Mapping[str, Sequence[float | None]]
+    """Chance level of the same examples, see `AgentsGame.chance`."""
     as_agents: float | None
     """Share of messages that are identical to the agents' messages; None for receivers."""
 
@@ -277,16 +311,18 @@ def learning_of(role: str, records: Sequence[Record], make_game: Callable[[Row],
     """
     of_role = [record for record in records if record.row["grammar"] == role]
     finished = [(record, make_game(record.row)) for record in of_role if record.has_finished]
-    shares: dict[str, list[Mean]] = {kind: [] for kind in EXAMPLE_KINDS}
-    agents: dict[str, list[float]] = {kind: [] for kind in EXAMPLE_KINDS}
-    for block in range(NUM_EXAMPLES // BLOCK if finished else 0):
+    shares: dict[str, list[Mean | None]] = {kind: [] for kind in EXAMPLE_KINDS}
+    agents, chance = ({kind: list[float | None]() for kind in EXAMPLE_KINDS} for _ in range(2))
+    for block in range(NUM_BLOCKS if finished else 0):
         for kind in EXAMPLE_KINDS:
-            pairs = [
-                _accuracy(game, [each for each in _of_block(record.answers, block) if each["kind"] == kind])
+            of_kind = (
+                (game, [each for each in _of_block(record.answers, block) if each["kind"] == kind])
                 for record, game in finished
-            ]
-            shares[kind].append(mean_of([own for own, _ in pairs], are_shares=True))
-            agents[kind].append(float(np.mean([others for _, others in pairs])))
+            )
+            found = [_accuracy(game, answers) for game, answers in of_kind if answers]
+            shares[kind].append(mean_of([own for own, *_ in found], are_shares=True) if found else None)
+            for place, means in enumerate((agents, chance), 1):
+                means[kind].append(float(np.mean([each[place] for each in found])) if found else None)
     is_same = [
         game.language.parse(answer["typed"]) == list(game.language.symbols[answer["thing"]])
         for record, game in finished
@@ -296,9 +332,9 @@ def learning_of(role: str, records: Sequence[Record], make_game: Callable[[Row],
         role=role,
         participants=len(finished),
         not_finished=len(of_role) - len(finished),
-        chance=1 / finished[0][1].language.num_candidates if finished else float("nan"),
         accuracy=shares,
         agents=agents,
+        chance=chance,
         as_agents=float(np.mean(is_same)) if is_same and role == "sender" else None,
     )
 
@@ -307,23 +343,23 @@ def _of_block(answers: Sequence[Row], block: int) -> list[Row]:
     return [answer for answer in answers if answer["example"] // BLOCK == block]
 
 
-def _accuracy(game: AgentsGame, answers: Sequence[Row]) -> tuple[float, float]:
-    """Shares of right answers of a participant and of the agents in the same examples."""
-    agents = [
-        game.agents_chosen(answer["step"], Shown(kind=answer["kind"], meaning=answer["thing"]))
-        == answer["thing"]
-        for answer in answers
-    ]
-    return float(np.mean([answer["is_right"] for answer in answers])), float(np.mean(agents))
+def _accuracy(game: AgentsGame, answers: Sequence[Row]) -> tuple[float, float, float]:
+    """Shares of right answers of a participant, the agents and random guesses in the same examples."""
+    agents, chance = [], []
+    for answer in answers:
+        shown = Shown(kind=answer["kind"], meaning=answer["thing"])
+        agents.append(game.agents_chosen(answer["step"], shown) == shown.meaning)
+        chance.append(game.chance(answer["step"], shown, answer["num_available"]))
+    own = [answer["is_right"] for answer in answers]
+    return float(np.mean(own)), float(np.mean(agents)), float(np.mean(chance))
 
 
 def result_table(game: AgentsGame, answers: Sequence[Row]) -> dict[str, Any]:
     """Table for a participant's last page: shares of right answers by block, vs. the agents and chance."""
     rows = [["Examples", "You", "The agents", "Guessing"]]
-    chance = f"{1 / game.language.num_candidates:.0%}"
-    for block in range(NUM_EXAMPLES // BLOCK):
-        own, agents = _accuracy(game, _of_block(answers, block))
-        rows.append([f"{BLOCK * block + 1} to {BLOCK * (block + 1)}", f"{own:.0%}", f"{agents:.0%}", chance])
+    for block in range(NUM_BLOCKS):
+        shares = (f"{each:.0%}" for each in _accuracy(game, _of_block(answers, block)))
+        rows.append([f"{BLOCK * block + 1} to {BLOCK * (block + 1)}", *shares])
     return {"caption": "Right answers", "rows": rows}
 
 
@@ -403,6 +439,7 @@ class AgentsStudy(StudyKind):
                 "agents_answer": game.right_answer(answer["step"], shown),
                 "is_right": bool(answer["is_right"]),
                 "agents_right": game.agents_chosen(answer["step"], shown) == shown.meaning,
+                "chance": round(game.chance(answer["step"], shown, answer["num_available"]), 4),
                 "shown_after": round(answer["shown_at"] - start, 3),
                 "answered_after": round(answer["answered_at"] - start, 3),
             }
@@ -474,12 +511,14 @@ def _table(result: RoleResult, about: str, simulated_note: Sequence[str]) -> Tab
         rows.append(
             row_of(name, "participants", *(mean_cell(mean, 2, (0.0, 1.0)) for mean in result.accuracy[kind]))
         )
-        rows.append(row_of(name, "the agents", *(number(share, 2) for share in result.agents[kind])))
+        for who, shares in (("the agents", result.agents), ("chance", result.chance)):
+            rows.append(row_of(name, who, *(number(share, 2) for share in shares[kind])))
     left_out = f"; left out: {result.not_finished} not finished" if result.not_finished else ""
     notes = [f"N = {result.participants} finished{left_out}"]
     if num_blocks:
         means = [mean for kind in EXAMPLE_KINDS for mean in result.accuracy[kind]]
-        notes += mean_notes("mean", f"chance level {result.chance:.2f}", means)
+        left = ", if held out among the candidates that known messages do not rule out"
+        notes += mean_notes("mean", f"chance: a guess{left * (result.role == 'receiver')}", means)
     if result.as_agents is not None:
         notes.append(f"messages identical to the agents' messages: {result.as_agents:.0%}")
     title = f"{about}; participants as {result.role}: {ROLES[result.role]}"
@@ -492,13 +531,11 @@ def _draw(study: Study, results: Sequence[RoleResult], file: Path) -> None:
     for each in results:
         panel = f"as {each.role} (N={each.participants}{', simulated' if study.simulated else ''})"
         blocks = [BLOCK * (block + 1) for block in range(len(each.accuracy["training"]))]
-        for kind, name in EXAMPLE_KINDS.items():
-            means = each.accuracy[kind]
-            low, high = zip(*(ends(mean.mean, mean.half_width, (0, 1)) for mean in means), strict=True)
-            y = [mean.mean for mean in means]
+        for kind, name in EXAMPLE_KINDS.items() if blocks else ():
+            means = [(None, None) if of is None else (of.mean, of.half_width) for of in each.accuracy[kind]]
+            low, high = zip(*(ends(mean, width, (0, 1)) for mean, width in means), strict=True)
+            y = [mean for mean, _ in means]
             lines.append(Curve(x=blocks, y=y, low=low, high=high, name=name, kind="people", panel=panel))
-            lines.append(Curve(x=blocks, y=each.agents[kind], name=name, kind="agents", panel=panel))
-        lines.append(
-            Curve(x=blocks, y=[each.chance] * len(blocks), name="chance", kind="agents", panel=panel)
-        )
+            for who, shares in (("agents", each.agents), ("chance", each.chance)):
+                lines.append(Curve(x=blocks, y=shares[kind], name=name, kind=who, panel=panel))
     save(curves(lines, x="examples", y="share of right answers", limits=(0, 1.03)), file)

@@ -52,7 +52,7 @@ from ecsuite.tables.table import Table, name_column, number_column, row_of
 if TYPE_CHECKING:
     from ecsuite.eval.views.console import Report
 
-VERSION = 1
+VERSION = 2
 """Incremented when the same seed gives a different game."""
 MAX_MESSAGE = 20
 """Maximum length of a message in letters."""
@@ -113,10 +113,20 @@ class PairGame(ParticipantGame):
         """Number of rounds."""
         return self.num_rounds
 
+    def _left_in_pass(self, step: int) -> list[int]:
+        """Objects that no earlier round of this pass is about, in random order: the target, then all others.
+
+        A pass ends while there are enough for the candidates: as all of them are equally likely to be the target, who
+        remembers earlier targets can rule out none.
+        """
+        number, place = divmod(step, self.objects.num_objects - self.num_choices + 1)
+        return [
+            int(each) for each in stream(self.seed, f"pass{number}").permutation(self.objects.num_objects)
+        ][place:]
+
     def target(self, step: int) -> int:
-        """Target object of a round; the targets are repeated random permutations of all objects."""
-        cycle, position = divmod(step, self.objects.num_objects)
-        return int(stream(self.seed, f"cycle{cycle}").permutation(self.objects.num_objects)[position])
+        """Target object of a round."""
+        return self._left_in_pass(step)[0]
 
     def shown(self, step: int, num_available: int) -> Shown:
         """Content of a step."""
@@ -124,8 +134,7 @@ class PairGame(ParticipantGame):
 
     def candidates(self, step: int) -> list[int]:
         """The objects that the listener chooses from, including the target."""
-        rng, target = stream(self.seed, f"candidates{step}"), self.target(step)
-        others = [meaning for meaning in range(self.objects.num_objects) if meaning != target]
+        rng, (target, *others) = stream(self.seed, f"candidates{step}"), self._left_in_pass(step)
         return [
             int(meaning)
             for meaning in rng.permutation([target, *rng.choice(others, self.num_choices - 1, replace=False)])

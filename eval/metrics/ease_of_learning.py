@@ -38,7 +38,7 @@ EASE_OF_LEARNING = Traits(
     high="1 if receivers know it after the first updates; compare with CONCAT and HOL of the same size in the details",
     question="learnable",
     direction="higher",
-    version=2,
+    version=3,
     bounds=(0.0, 1.0),
     chance="training",
     needs=("attributes",),
@@ -64,9 +64,10 @@ def ease_of_learning(corpus: Corpus, options: Options, *, runner: Runner) -> lis
     `ease_of_speaking`: a sender learns to produce the messages; its accuracy is the share of symbols that it predicts
     from the right symbols before them. Both range from 0 to 1, and higher is easier.
 
-    The score is the mean over 5 seeds of weights and order. Chance: the messages shuffled over the meanings, anew for
-    each seed. Agents of a seed have the same initial weights for all languages, so each draw is the score minus the
-    difference of its seed, which removes the noise of training. There is no interval: an interval over seeds
+    The score is the mean over 5 seeds of weights and order. Chance: messages of whole meanings exchanged, anew for each
+    seed; a random language is at chance level however often its messages are repeated. Agents of a seed have the same
+    initial weights for all languages, so each draw is the score minus the difference of its seed, which removes the
+    noise of training. There is no interval: an interval over seeds
     (`by_seed`) would say nothing about other corpora of the language. The details have the reference languages CONCAT
     and HOL for the same meanings, with the same vocabulary and message length (longer if words need more symbols).
 
@@ -162,7 +163,11 @@ def _languages(messages: Ints, meanings: Ints, seed: int) -> list[Ints]:
     distinct, row = np.unique(meanings, axis=0, return_inverse=True)
     random = rng.integers(0, vocab_size, (len(distinct), num_attributes * word_length))
     concat = concatenate(words, meanings).astype(np.int64)
-    return [messages, rng.permutation(messages), concat + 1, random[row.ravel()] + 1]
+    rows = [np.flatnonzero(row.ravel() == each) for each in range(len(distinct))]
+    exchanged = np.empty_like(messages)
+    for own, other in zip(rows, rng.permutation(len(rows)), strict=True):
+        exchanged[own] = messages[np.resize(rng.permutation(rows[other]), len(own))]
+    return [messages, exchanged, concat + 1, random[row.ravel()] + 1]
 
 
 def _ended(table: Ints, width: int) -> Ints:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ecsuite.corpus import Corpus
 from ecsuite.eval.counts.counting import flat, has_attributes, numbered_by_use, row_of
+from ecsuite.eval.counts.exchange import of_meanings
 from ecsuite.eval.metrics.score import Options, Score, unscored
 from ecsuite.eval.metrics.traits import Traits, metric
 from ecsuite.eval.statistics.contingency import Floats, Ints, entropy
@@ -40,7 +41,7 @@ AGENT_FIRST = Traits(
     title="share of messages with the agent's word before the patient's",
     high="1 if the agent always comes first, 0 if the patient does",
     question="consistent",
-    version=2,
+    version=3,
     bounds=(0.0, 1.0),
     chance="shuffled meanings",
     needs=("attributes",),
@@ -106,14 +107,15 @@ def word_order_marking(
     is H(first noun is the agent | position of the action, markers).
 
     Known values: for the grammar `clauses,sov=1,osv=1,marker=p`, 0.5, 1, p, H(p), 1 - p. Plug-in estimates. Interval
-    and chance: see docs/reading_a_score.md; words are identified again in each draw. Messages about an entity that acts
-    on itself are left out. Undefined without two attributes, and if no message is readable.
+    and chance: whole meanings are exchanged, see docs/reading_a_score.md; words are identified again in each draw.
+    Messages about an entity that acts on itself are left out. Undefined without two attributes, and if no message is
+    readable.
     """
     settings: dict[str, Any] = {role: getattr(own, role) for role in ROLES if getattr(own, role) != role}
     scores = [unscored(traits, **settings, eos="strip") for traits in SCORES]
-    events = _events(corpus, own)
-    if isinstance(events, str):
-        return [score(value=None, reason=events) for score in scores]
+    events, exchange = _events(corpus, own), of_meanings(corpus)
+    if isinstance(events, str) or exchange is None:
+        return [score(value=None, reason=str(events)) for score in scores]
     kept = np.flatnonzero(events[:, 0] != events[:, 1])
     reading = _Reading(corpus.content().take(kept), events[kept])
     every = np.arange(len(kept))
@@ -125,6 +127,7 @@ def word_order_marking(
         lambda rows, partners: reading.read(rows, partners)[0],
         values.tolist(),
         num_rows=len(kept),
+        exchange=exchange.take(kept),
         seed=options.seed,
         work=8 * reading.table.size,
         bounds=(0.0, 3.0),

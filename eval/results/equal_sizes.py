@@ -4,16 +4,22 @@ A mean over subsamples of n rows (messages with their meanings) without replacem
 Hoeffding (1948), "A class of statistics with asymptotically normal distribution", Annals of Mathematical Statistics 19.
 For smooth scores it varies over corpora as the score of all rows does, so the score's interval is moved to the mean,
 and widened by the error from the number of subsamples.
+
+Subsamples also have the number of meanings of the smallest corpora. Otherwise copies of messages would change a score:
+n of ten copies of n messages are of about 0.65 n meanings, and plug-in estimates of fewer meanings are higher.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecsuite.corpus import SPEAKER, Corpus
-from ecsuite.eval.counts.counting import flat, has_attributes
+from ecsuite.eval.counts.counting import flat, has_attributes, meaning_labels
 from ecsuite.eval.metrics import METRIC_OF, find_metric, traits_of
 from ecsuite.eval.metrics.computing import by_speaker, speakers_of
 from ecsuite.eval.metrics.score import Options
@@ -40,8 +46,8 @@ class EqualSizes:
     """Called as `progress(label, done, total)` for the subsamples of a corpus."""
     corpora: dict[Messages, Corpus] = field(default_factory=dict)
     """Cache of loaded corpora."""
-    means: dict[tuple[Messages, str, int], Mapping[str, Estimate]] = field(default_factory=dict)
-    """Cache of the means of all scores by corpus, metric and size."""
+    means: dict[tuple[Messages, str, int, int | None], Mapping[str, Estimate]] = field(default_factory=dict)
+    """Cache of the means of all scores by corpus, metric, size and number of meanings."""
 
     def at_one_size(self, samples: Sequence[Sample], metric: str) -> tuple[list[Sample], dict[str, str]]:
         """Samples at the size of the smallest of their corpora.
@@ -66,9 +72,10 @@ class EqualSizes:
         known = {sample.name: sizes for sample in samples if (sizes := self._known_sizes(sample))}
         smallest = min(map(min, known.values()), default=0)
         least = next((name for name, sizes in known.items() if smallest in sizes), "")
+        num_meanings = self._num_meanings(samples, metric, smallest)
         for sample in samples:
             try:
-                drawn.append(self._at(sample, metric, smallest))
+                drawn.append(self._at(sample, metric, smallest, num_meanings))
             except ConfigError as error:
                 drawn.append(sample)
                 own = f"{sample.name} has {max(known[sample.name]):,}, " if sample.name in known else ""
@@ -90,7 +97,19 @@ class EqualSizes:
             raise ConfigError(f"its sizes differ ({text})")
         return int(text)
 
-    def _at(self, result: Sample, metric: str, size: int) -> Sample:
+    def _num_meanings(self, samples: Sequence[Sample], metric: str, size: int) -> int | None:
+        """Mean number of meanings of a speaker in the corpora of a size; None if it is unknown."""
+        found = list[int]()
+        for sample in samples:
+            for own, messages in zip(sample.sizes, sample.corpora, strict=False):
+                with suppress(ConfigError):  # a corpus that is missing
+                    corpus = self._corpus(sample.name, messages) if own == str(size) else None
+                    labels = None if corpus is None else meaning_labels(corpus)
+                    if corpus is not None and labels is not None:
+                        found += [len(np.unique(labels[part])) for part in self._parts(corpus, metric)]
+        return round(sum(found) / len(found)) if found else None
+
+    def _at(self, result: Sample, metric: str, size: int, num_meanings: int | None) -> Sample:
         if all(self._size(text) == size for text in result.sizes):
             return result
         if traits_of(metric).trains:
@@ -99,7 +118,7 @@ class EqualSizes:
         for place, messages in enumerate(result.corpora):
             value = float(result.by_target[place][metric])
             if self._size(result.sizes[place]) > size:
-                mean = self._mean(result, messages, metric, size, value)
+                mean = self._mean(result, messages, metric, size, num_meanings, value)
                 interval = None if interval is None else moved(interval, value, mean, result.limits)
                 assert mean.mean is not None
                 value = mean.mean
@@ -107,7 +126,13 @@ class EqualSizes:
         return replace(result, by_target=tuple(rows), ci95=interval, sizes=(str(size),) * len(rows))
 
     def _mean(
-        self, result: Sample, messages: Messages | None, metric: str, size: int, value: float
+        self,
+        result: Sample,
+        messages: Messages | None,
+        metric: str,
+        size: int,
+        num_meanings: int | None,
+        value: float,
     ) -> Estimate:
         corpus = self._corpus(result.name, messages)
         assert messages is not None
@@ -115,12 +140,12 @@ class EqualSizes:
         if any(map(is_exhaustive, map(corpus.take, parts))):
             raise ConfigError("it has each meaning of its world once")
         name = METRIC_OF[metric.partition(",")[0]] + "".join(metric.partition(",")[1:])
-        key = messages, name, size
+        key = messages, name, size, num_meanings
         if key not in self.means:
             whole = self._scores(corpus, name)
             if not math.isclose(whole.get(metric, math.nan), value, rel_tol=1e-9, abs_tol=1e-12):
                 raise ConfigError(f"{result.name}: {messages.path} has changed since it was scored")
-            draws = [self._draw(corpus, parts, name, size, draw) for draw in range(NUM_DRAWS)]
+            draws = [self._draw(corpus, parts, name, size, num_meanings, draw) for draw in range(NUM_DRAWS)]
             self.means[key] = {score: mean_of([draw.get(score) for draw in draws]) for score in whole}
         mean = self.means[key][metric]
         if mean.mean is None:
@@ -136,12 +161,21 @@ class EqualSizes:
         return [np.flatnonzero(corpus.has(SPEAKER, speaker)) for speaker in speakers]
 
     def _draw(
-        self, corpus: Corpus, parts: Sequence[Ints], name: str, size: int, draw: int
+        self,
+        corpus: Corpus,
+        parts: Sequence[Ints],
+        name: str,
+        size: int,
+        num_meanings: int | None,
+        draw: int,
     ) -> dict[str, float]:
-        """Scores of rows that are drawn without replacement, `size` rows per part."""
+        """Scores of rows that are drawn without replacement, `size` rows per part, of `num_meanings` if possible."""
         self.progress(f"{name} at {size:,} messages", draw, NUM_DRAWS)
         rng = np.random.default_rng([SEED, draw])
-        rows = np.concatenate([rng.permutation(part)[:size] for part in parts])
+        orders, labels = [rng.permutation(part) for part in parts], meaning_labels(corpus)
+        if labels is not None and num_meanings is not None:
+            orders = [order[of_some_meanings(labels[order], num_meanings)] for order in orders]
+        rows = np.concatenate([order[:size] for order in orders])
         return self._scores(corpus.take(np.sort(rows)), name)
 
     @staticmethod
@@ -159,6 +193,19 @@ class EqualSizes:
             except (ConfigError, CorpusError) as error:
                 raise ConfigError(f"the corpus of {name} can't be subsampled: {error}") from None
         return self.corpora[messages]
+
+
+def of_some_meanings(labels: NDArray[np.integer[Any]], number: int) -> Ints:
+    """Order of rows: one of each of the first `number` meanings, then their other rows, then the rows of all others.
+
+    Args:
+        labels: Meaning of each row, in a random order of the rows, (num_rows,).
+        number: Number of meanings.
+    """
+    _, first, of_row = np.unique(labels, return_index=True, return_inverse=True)
+    place = np.argsort(np.argsort(first))[of_row]  # of the meaning of each row, in order of first occurrence
+    is_later = np.arange(len(labels)) != first[of_row]
+    return np.argsort(np.where(place < number, is_later, 2), kind="stable")
 
 
 def mean_of(values: Sequence[float | None]) -> Estimate:

@@ -174,6 +174,10 @@ class Talk(Rounds):
         self.memory = [[] for _ in range(self.num_agents)]
         for agent in range(self.num_agents):
             self.participant_of(agent).begin(agent)
+        self.taught = self._taught_in(generation)
+
+    def _taught_in(self, generation: int) -> list[tuple[int, str]]:
+        """Meanings that a generation is taught, with their messages, in the order of teaching."""
         said = self._first_language()
         if generation > 0:
             teacher = int(self.rng("teacher", generation).integers(self.num_agents))
@@ -183,7 +187,7 @@ class Talk(Rounds):
                 if each.phase == TEST and each.generation == generation - 1 and each.speaker == teacher
             }
         order = self.rng("order of what is taught", generation).permutation(len(self.things)).tolist()
-        self.taught = [(thing, said[thing]) for thing in order if self.is_taught[thing] and thing in said]
+        return [(thing, said[thing]) for thing in order if self.is_taught[thing] and thing in said]
 
     def _first_language(self) -> dict[int, str]:
         """Messages taught to the first generation, by meaning."""
@@ -318,14 +322,44 @@ class Talk(Rounds):
             if each.phase == TEST and each.generation == self.generation and each.thing in taught
         ]
 
+    def _held_out(self) -> list[tuple[Round, float]]:
+        """Rounds of talk about a meaning that the listener was not taught, and that it has no earlier round about.
+
+        Each has the probability of a right guess, among the meanings that the listener can't rule out, as it knows
+        other messages of them.
+        """
+        found, generation, known = list[tuple[Round, float]](), -1, list[dict[int, set[str]]]()
+        for each in self.rounds:
+            if each.generation != generation:
+                generation, taught = each.generation, self._taught_in(each.generation)
+                known = [{thing: {message} for thing, message in taught} for _ in range(self.num_agents)]
+            if each.phase != TALK:
+                continue
+            own = known[each.listener]
+            if taught and each.thing not in own:
+                things = each.candidates or range(len(self.things))
+                left = [thing for thing in things if thing not in own or each.message in own[thing]]
+                found.append((each, 1 / len(left)))
+            for agent in (each.speaker, each.listener):
+                known[agent].setdefault(each.thing, set()).add(each.message)
+        return found
+
     def other_evaluations(self) -> dict[str, dict[str, float]]:
-        """Success and length in rounds about held-out meanings, and in each generation."""
+        """Success and length in the listeners' first rounds about held-out meanings, and in each generation."""
         talk = [each for each in self.rounds if each.phase == TALK]
-        parts = {"held out": [each for each in talk if not self.is_taught[each.thing]]} if self.taught else {}
+        parts = {"held out": [each for each, _ in self._held_out()]}
         if self.num_generations > 1:
             for number in range(self.generation + 1):
                 parts[f"generation {number + 1}"] = [each for each in talk if each.generation == number]
         return {name: self.means_of(rounds) for name, rounds in parts.items() if rounds}
+
+    def other_chance(self) -> Mapping[str, Mapping[str, float]]:
+        """Chance level of the rounds about held-out meanings, and of the generations; see `_held_out`."""
+        levels = [level for _, level in self._held_out()]
+        of_held_out = {"accuracy": sum(levels) / len(levels)} if levels else {}
+        return {
+            name: of_held_out if name == "held out" else self.chance() for name in self.other_evaluations()
+        }
 
     def columns(self, things: "np.ndarray[Any, Any]") -> dict[str, Any]:
         """Corpus column `split`: train if a meaning was taught, else held_out."""

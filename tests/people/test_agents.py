@@ -73,6 +73,34 @@ def as_agents(game, step, shown):
     return game.right_answer(step, shown)
 
 
+@pytest.mark.parametrize("num_objects", [8, 16, 64])
+def test_who_only_remembers_messages_is_at_the_printed_chance_about_held_out_objects(num_objects):
+    places = range(num_objects)
+    language = replace(
+        LANGUAGE, names=tuple(map(str, places)), symbols=tuple((place + 1,) for place in places),
+        scores=tuple(tuple(float(row == column) for column in places) for row in places), values=None,
+        vocab_size=num_objects,
+    )  # fmt: skip
+    right, chance, asked = [], [], []
+    for seed in range(100):
+        game, available, known = AgentsGame(language=language, role="receiver", seed=seed), 4, {}
+        for step in range(50):
+            known |= {language.symbols[each]: each for each in game.order[:available]}
+            shown, rng = game.shown(step, available), np.random.default_rng([seed, step])
+            said, candidates = language.symbols[shown.meaning], game.candidates(step, shown)
+            left = [each for each in candidates if each not in known.values()]
+            chosen = known.get(said, rng.choice(left or candidates))  # feedback teaches each message
+            if shown.kind == HELD_OUT:
+                asked.append((seed, shown.meaning))
+                right.append(chosen == shown.meaning)
+                chance.append(game.chance(step, shown, available))
+            known[said] = shown.meaning
+            available = game.available_after(step, shown, available)
+    assert len(set(asked)) == len(asked) == 100 * min(20, num_objects // 2)
+    assert np.mean(right) == pytest.approx(np.mean(chance), abs=4 * 0.5 / len(right) ** 0.5)
+    assert num_objects < 64 or set(chance) == {1 / 4}  # before, it was right in 0.36 of them, and in all of few objects
+
+
 @pytest.mark.slow
 def test_a_receiver_who_knows_is_always_right_and_one_who_guesses_at_chance():
     rights = []
@@ -141,13 +169,14 @@ def test_who_answers_as_the_agents_do_is_as_good_as_they_are(played, role, tmp_p
     assert len(language.names) == 16 and language.num_candidates == 4 and language.drawn_by == "values"
     games = make_kind(sessions.study, sessions.database).game
     found = learning_of(role, read_records(sessions.database), games)
-    assert found.participants == 3 and found.not_finished == 0 and found.chance == 0.25
+    assert found.participants == 3 and found.not_finished == 0
+    assert found.chance[TRAINING] == [0.25] * 5 and found.chance[HELD_OUT][0] == 0.25
     agents = np.mean([found.agents[kind] for kind in (TRAINING, HELD_OUT)])
     table = result_table(sessions.kind.game(first), sessions.database.answers(first["id"]))
     assert len(table["rows"]) == 6 and table["rows"][0][1] == "You"
     if role == "sender":
         assert all(cells[1] == cells[2] for cells in table["rows"][1:])
-        assert found.as_agents == pytest.approx(2 / 3) and agents > 0.5
+        assert found.as_agents == pytest.approx(2 / 3) and agents > 0.3
     else:
         assert all(cells[1] == "100%" for cells in table["rows"][1:]) and found.as_agents is None
         rows = response_rows(sessions.kind, read_records(sessions.database), set())

@@ -66,6 +66,24 @@ def test_chance_is_paired_by_seed(few, monkeypatch):
     assert score.value == pytest.approx(0.6) and score.chance.draws == pytest.approx((0.6 - 0.1, 0.6 - 0.08))
 
 
+def test_chance_exchanges_whole_meanings(few, monkeypatch):
+    """With single messages, a random language said ten times was easy: 0.84, and 0.36 by chance."""
+    learnt = []
+
+    def curves(learner, languages, meanings, training, seeds):
+        learnt.append((languages[1], meanings))
+        area = np.ones((4, 2, 1))
+        return fresh_agents.Curves(updates=np.array([0]), accuracy=area, of_attributes=area)
+
+    monkeypatch.setattr(fresh_agents, "learning_curves", curves)
+    hol, rows = corpus_of("hol"), np.repeat(np.arange(16), np.arange(1, 17))
+    ease_of_learning(Corpus([list(hol.messages[row]) for row in rows], meanings=hol.meanings[rows]), Options())
+    for of_seeds, meanings in learnt:
+        for messages in of_seeds:
+            pairs = np.unique(np.concatenate([messages, meanings], axis=1), axis=0)
+            assert len(pairs) == len(np.unique(messages, axis=0)) == 16  # as in the language itself
+
+
 def test_neither_names_of_symbols_nor_the_order_of_messages_matter(fewer):
     corpus = corpus_of("shufdet")
     messages, order = np.array(list(corpus.messages)), np.random.default_rng(1).permutation(16)

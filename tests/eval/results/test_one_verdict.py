@@ -220,3 +220,23 @@ def test_a_conclusion_on_censored_times_is_that_of_the_true_ones(tmp_path, first
     assert found.bound != "none" or conclusion == "unknown"
     if found.is_clear:
         assert (found.conclusion == "higher") == (of_true > 0)
+
+
+def test_copies_of_messages_are_compared_as_their_originals(tmp_path, ecsuite):
+    """At 32 messages, posdis of ten copies of each was 0.088 and that of the originals 0.010."""
+    rng, meanings = np.random.default_rng(0), np.array(list(np.ndindex(4, 4, 2)))
+    messages = rng.integers(1, 5, meanings.shape)
+    for times in (1, 10):
+        rows = np.repeat(np.arange(32), times)
+        ec.write_corpus(ec.Corpus(messages[rows].tolist(), meanings=meanings[rows]), tmp_path / str(times))
+        metrics = "posdis,hce,cbm,word_entropy"
+        assert ecsuite("score", tmp_path / str(times), "--metrics", metrics, "--out", f"{times}.json")[0] == 0
+    code, printed, _ = ecsuite("compare", "1.json", "10.json", "--json")
+    found = {score["name"]: score["differences"][0]["mean"] for score in json.loads(printed)["scores"]}
+    assert code == 0 and len(found) == 5 and list(found.values()) == pytest.approx([0] * 5, abs=1e-9)
+
+
+def test_subsamples_have_the_meanings_of_the_smallest_corpus():
+    labels = np.array([2, 0, 2, 1, 0, 1, 2])
+    assert equal_sizes.of_some_meanings(labels, 2).tolist() == [0, 1, 2, 4, 6, 3, 5]
+    assert equal_sizes.of_some_meanings(np.arange(5)[::-1], 5).tolist() == [0, 1, 2, 3, 4]

@@ -118,6 +118,23 @@ def test_agents_who_share_a_language_understand_all_of_it_and_pass_it_on(tmp_pat
     assert len(corpus.messages) == 18 and set(corpus.columns["split"].tolist()) == {"train"}
 
 
+def test_who_only_memorises_is_at_chance_about_held_out_meanings(tmp_path):
+    """Rounds after the first about a meaning counted, too: 0.93 of a random language, and no chance level."""
+    result = talked(["play.num_taught=6", "training.num_epochs=40"], tmp_path)
+    taught = {tuple(row["meaning"]) for row in rounds_of(tmp_path) if row["phase"] == "test"}
+    corpus = read_corpus(tmp_path)
+    taught &= {tuple(each) for each in corpus.meanings[corpus.columns["split"] == "train"].tolist()}
+    first = {}
+    for row in rounds_of(tmp_path):
+        if row["phase"] == "talk" and tuple(row["meaning"]) not in taught:
+            first.setdefault((row["generation"], *row["meaning"]), row["success"])
+    assert len(first) == 40 * 3  # both agents take part in each round
+    accuracy, chance = (each["held out"]["accuracy"] for each in (result.extra_evaluations, result.extra_chance))
+    assert accuracy == pytest.approx(np.mean(list(first.values())))
+    # Most rounds have one candidate or two that were never talked about, of four.
+    assert 0.5 < chance < 0.9 and accuracy == pytest.approx(chance, abs=4 * 0.5 / len(first) ** 0.5)
+
+
 def test_rounds_and_answers_that_were_damaged_are_found(tmp_path):
     """A run whose answers are not whole is not repeated by `--replay`."""
     played(("play.agents=4", "training.num_examples=6", "play.participant=language_model"), tmp_path)
