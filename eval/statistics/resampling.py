@@ -283,8 +283,8 @@ def resample(
     **Null distribution.** Messages are exchanged between meanings, all messages of a meaning together, which preserves
     both and removes their association. Scores of consistency exchange single messages, and a metric without meanings
     has its own null. Up to `MOST_PAIRINGS` distinct pairings are all enumerated, and the p-value is then exact;
-    otherwise pairings are drawn. See `Chance.p_value` for the comparison of a score with them. If frequencies of meanings
-    are unequal (`Exchange.is_uneven`), the same number of messages of each meaning is exchanged; the draws are then
+    otherwise pairings are drawn. See `Chance.p_value` for the comparison of a score with them. If meanings have
+    unequal frequencies (`Exchange.is_uneven`), the same number of messages of each is exchanged; the draws are then
     moved by the difference of the score of all messages from the score of these.
 
     **Interval.** Samples of half of the meanings, drawn without replacement, each with all its messages, give the
