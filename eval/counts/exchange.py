@@ -13,6 +13,7 @@ from ecsuite.eval.counts.counting import (
     message_labels,
     narrow_attributes,
     narrow_content,
+    numbered_by_use,
     row_labels,
     row_of,
 )
@@ -77,7 +78,15 @@ def _sorted(corpus: Corpus, labels: Labels, meanings: Ragged) -> Exchange:
     """Units in the order of their content, so that draws do not depend on the order of rows."""
     rank = np.empty(len(meanings), labels.dtype)
     rank[np.argsort(content_keys(meanings), kind="stable")] = np.arange(len(meanings))
-    return Exchange(rank[labels], lambda: message_labels(corpus))
+    of_row = rank[labels]
+
+    def keys() -> NDArray[np.uint64]:
+        """Keys of messages that do not depend on names of symbols."""
+        content = corpus.content()
+        numbers = 1 + numbered_by_use(content, of_row.astype(np.int64))
+        return content_keys(Ragged(numbers.astype(np.int32), content.offsets))
+
+    return Exchange(of_row, lambda: message_labels(corpus), keys=keys)
 
 
 def content_keys(rows: Ragged) -> NDArray[np.uint64]:

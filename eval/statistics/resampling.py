@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtrc
 
 from ecsuite.eval.statistics.cache import cached_by
 from ecsuite.eval.statistics.chance import Chance
@@ -35,6 +36,8 @@ Drawn = TypeVar("Drawn")
 
 MOST_PAIRINGS = 5_040
 """Maximum number of distinct pairings of messages and meanings that are enumerated: the number for seven meanings."""
+LEVEL_OF_UNEVEN = 0.001
+"""Significance level at which frequencies of meanings count as unequal, see `Exchange.is_uneven`."""
 _COUNTABLE = 1 << 53
 """Maximum number of pairings that is computed."""
 
@@ -47,11 +50,13 @@ class Exchange:
         of_row: The unit of each row, from 0, without gaps, (num_rows,).
         alike: Function for the label of each row's message, (num_rows,); units with equal messages need no exchange.
         are_meanings: Whether units are meanings; otherwise each row is a unit.
+        keys: Function for the sort key of each row's message, if units are meanings, (num_rows,).
     """
 
     of_row: Labels
     alike: Callable[[], Labels]
     are_meanings: bool = True
+    keys: Callable[[], Labels] = lambda: np.zeros(0, np.uint64)
 
     sizes: Ints = field(init=False)
     """Number of rows of each unit, (num_units,)."""
@@ -143,11 +148,41 @@ class Exchange:
         """Effective number of units: the number of equal-sized units whose mean has the same variance."""
         return float(len(self.of_row) ** 2 / (self.sizes.astype(float) ** 2).sum())
 
+    @cached_property
+    def is_uneven(self) -> bool:
+        """Whether numbers of rows differ more than those of equally frequent meanings (chi-squared test, p < .001).
+
+        An exchange of messages then also exchanges frequencies. As these are of the meanings, such as those of a power
+        law, a holistic language differs from its exchanges.
+        """
+        mean = self.sizes.mean()
+        dispersion = float(((self.sizes - mean) ** 2).sum() / mean)
+        return self.are_meanings and bool(chdtrc(self.num_units - 1, dispersion) < LEVEL_OF_UNEVEN)
+
+    def balanced(self, most: int | None = None) -> Ints:
+        """Rows, ascending, of which each meaning has the same number, spread evenly over its messages by their keys.
+
+        Args:
+            most: Maximum number of rows, but at least one of each meaning; None: unlimited.
+        """
+        number = int(self.sizes.min())
+        if most is not None:
+            number = max(1, min(number, most // self.num_units))
+        order = np.lexsort((self.keys(), self.of_row))
+        starts = np.cumsum(self.sizes) - self.sizes
+        places = (2 * np.arange(number) + 1) * self.sizes[:, None] // (2 * number)
+        return np.sort(order[(starts[:, None] + places).ravel()])
+
     def take(self, rows: Ints) -> "Exchange":
         """Units of some rows, renumbered from 0."""
         present = np.bincount(self.of_row[rows], minlength=self.num_units) > 0
         number = np.cumsum(present) - 1
-        return Exchange(number[self.of_row[rows]], lambda: self.alike()[rows], self.are_meanings)
+        return Exchange(
+            number[self.of_row[rows]],
+            lambda: self.alike()[rows],
+            self.are_meanings,
+            lambda: self.keys()[rows],
+        )
 
 
 def _arrangements(labels: list[int]) -> Iterator[list[int]]:
@@ -193,7 +228,7 @@ Nulls = Callable[[np.random.Generator, Iterable[Ints]], Floats]
 """Function that draws figures, (num_draws, num_figures), from a metric's own null distribution, for given sets of
 ascending rows."""
 
-VERSION = 3
+VERSION = 4
 """Raised whenever the same input gives another chance level or interval."""
 NUM_PERMUTATIONS = 100
 """Maximum number of draws from the null distribution, unless pairings are enumerated."""
@@ -248,7 +283,9 @@ def resample(
     **Null distribution.** Messages are exchanged between meanings, all messages of a meaning together, which preserves
     both and removes their association. Scores of consistency exchange single messages, and a metric without meanings
     has its own null. Up to `MOST_PAIRINGS` distinct pairings are all enumerated, and the p-value is then exact;
-    otherwise pairings are drawn. See `Chance.p_value` for the comparison of a score with them.
+    otherwise pairings are drawn. See `Chance.p_value` for the comparison of a score with them. If meanings have
+    unequal frequencies (`Exchange.is_uneven`), the same number of messages of each is exchanged; the draws are then
+    moved by the difference of the score of all messages from the score of these.
 
     **Interval.** Samples of half of the meanings, drawn without replacement, each with all its messages, give the
     standard error of the score, see `jackknife_interval`; if single messages are exchanged, samples of half of the
@@ -306,8 +343,13 @@ def resample(
             whole, paired = exchange.take(every), rows[some]
             exchanged = whole.take(some)
             references = figures_of([(paired, paired)])[0].tolist()
+        moved: Floats | float = 0.0
+        if by_meaning and exchanged.is_uneven:
+            some = exchanged.balanced()
+            paired, exchanged = paired[some], exchanged.take(some)
+            moved = np.array(references) - figures_of([(paired, paired)])[0]
         orders = exchanged.orders(rng, number, max(number, EXACT_WORK // max(1, work)))
-        draws = figures_of((paired, paired[partners]) for partners in exchanged.partners(orders))
+        draws = moved + figures_of((paired, paired[partners]) for partners in exchanged.partners(orders))
         units, drawn_from, size = exchange.num_units, whole.num_units, whole.num_units // 2
         samples = (rows[whole.rows_of(half_sample(drawn_from, rng))] for _ in range(number_of_parts))
         has_interval = drawn_from >= MIN_ROWS
