@@ -22,7 +22,7 @@ from ecsuite.eval.xferbench.comparison import (
     PAPER_BLEU,
     PAPER_CHRF,
 )
-from ecsuite.eval.xferbench.jobs import XferBenchStudy, make_study
+from ecsuite.eval.xferbench.jobs import TOKENS_PER_UNIT, XferBenchStudy, make_study
 from ecsuite.eval.xferbench.jobs import plan as transfer_jobs
 from ecsuite.eval.xferbench.presets import PRESETS, PROTOCOLS, SOURCES, XferBenchPreset
 from ecsuite.eval.xferbench.presets import XFERBENCH as TRAITS
@@ -336,7 +336,8 @@ class _SourceMaker:
 
 def _work(*, texts: Sequence[Text], preset: str, **_: Any) -> float:
     sizes = PRESETS[preset]
-    return sizes.pretrain_tokens * sizes.pretrain_epochs + len(texts) * sizes.tune_tokens * sizes.tune_epochs
+    tuning = len(texts) * sizes.tune_tokens * sizes.tune_epochs
+    return (sizes.pretrain_tokens * sizes.pretrain_epochs + tuning) / TOKENS_PER_UNIT
 
 
 def _resources(*, preset: str, device: str, **_: Any) -> Resources:

@@ -26,6 +26,7 @@ from ecsuite.eval.xferbench.comparison import (
     PAPER_SCORES,
 )
 from ecsuite.eval.xferbench.correlation import MIN_SOURCES, Correlation, correlate
+from ecsuite.eval.xferbench.jobs import TOKENS_PER_UNIT
 from ecsuite.eval.xferbench.normalising import normalised_scores
 from ecsuite.eval.xferbench.presets import XFERBENCH as TRAITS
 from ecsuite.eval.xferbench.texts import (
@@ -180,7 +181,7 @@ class PaperTables(Benchmark[PaperStudy, PaperResult]):
         training = measured_seconds(jobs) if len(scores) < len(jobs) else {}
         if training is None:
             return None
-        return {**training, **{job: job.work / SMALL_TOKENS_A_SECOND for job in scores}}
+        return {**training, **{job: job.work * TOKENS_PER_UNIT / SMALL_TOKENS_A_SECOND for job in scores}}
 
     def device(self, study: PaperStudy) -> str:
         """Type of the device on which models and games are trained."""

@@ -109,8 +109,11 @@ def make_study(
 
 
 VERSION = XFERBENCH.version
-BYTES_PER_UNIT = 20
-"""Bytes of text tokenised in the time of one training token; only used to estimate the remaining time."""
+TOKENS_PER_UNIT = 25
+"""Training tokens of a small model in the time of one example of a game, the unit of work of trainings of games; only
+used to order jobs and to estimate the remaining time."""
+BYTES_PER_UNIT = 20 * TOKENS_PER_UNIT
+"""Bytes of text tokenised in the same time."""
 
 
 @job_function(
@@ -147,7 +150,7 @@ def tokenise(*, text: Text, sizes: TextSizes, protocol: str, context: Context) -
 @job_function(
     version=VERSION,
     work=lambda *, corpus, sizes, **_: (
-        0.0 if corpus is None else sizes.pretrain_tokens * sizes.pretrain_epochs
+        0.0 if corpus is None else sizes.pretrain_tokens * sizes.pretrain_epochs / TOKENS_PER_UNIT
     ),
     label=lambda *, seed, **_: f"pretraining, seed {seed}",
     resources=training_resources,
@@ -208,7 +211,7 @@ def _reason(not_compiled: str | None) -> dict[str, str]:
 def _cost_of_tuning(*, tokens: Job, sizes: XferBenchTuning, **_: Any) -> float:
     # Tests have no backward pass, and their windows overlap by half.
     text: TextSizes = tokens.inputs["sizes"]
-    return text.tune_tokens * sizes.tune_epochs + text.test_tokens * 2 / 3
+    return (text.tune_tokens * sizes.tune_epochs + text.test_tokens * 2 / 3) / TOKENS_PER_UNIT
 
 
 @job_function(

@@ -137,6 +137,14 @@ def test_what_a_study_must_not_be(change, told):
         load({**STUDY, **change})
 
 
+def test_games_have_their_part_of_the_progress():
+    """500 steps of a large game take ten minutes of a core, and a score one or two; it had a third of the work of one."""
+    jobs = PaperTables(folder=Path("kept")).plan(load("paper/xferbench_main", names=["Disc, large", "Random"]))
+    [game] = [job.work for job in jobs if "game" in job.inputs]
+    [score] = {job.work for job in jobs if "source" in job.inputs}
+    assert 3 < game / score < 20
+
+
 def test_a_plan_draws_no_source_and_its_rows_have_their_own_time(tmp_path, monkeypatch):
     """Sources of the paper's size are millions of symbols: a plan knows their jobs without them."""
 
@@ -153,7 +161,10 @@ def test_a_plan_draws_no_source_and_its_rows_have_their_own_time(tmp_path, monke
     assert len({job.digest for job in jobs}) == len(jobs)
     small = [job for source in drawn for _, job in source.jobs]
     seconds = PaperTables(folder=Path("kept")).seconds_of(study, small)
-    assert seconds == {job: pytest.approx(job.work / SMALL_TOKENS_A_SECOND) for job in small}
+    [first] = (job for _, job in drawn[0].jobs if job.inputs["seed"] == 1)
+    tokens = study.preset.pretrain_tokens * study.preset.pretrain_epochs
+    tokens += len(study.texts) * study.preset.tune_tokens * study.preset.tune_epochs
+    assert seconds[first] == pytest.approx(tokens / SMALL_TOKENS_A_SECOND) and len(seconds) == len(small)
     full = replace(study, preset=replace(study.preset, is_reduced=False))
     assert PaperTables(folder=Path("kept")).seconds_of(full, jobs) is None  # and no game is begun for it
 
