@@ -138,7 +138,7 @@ def test_what_a_study_must_not_be(change, told):
 
 
 def test_games_have_their_part_of_the_progress():
-    """500 steps of a large game take ten minutes of a core, and a score one or two; it had a third of the work of one."""
+    """500 steps of a large game take ten minutes of a core, a score one or two; the game had a third of its work."""
     jobs = PaperTables(folder=Path("kept")).plan(load("paper/xferbench_main", names=["Disc, large", "Random"]))
     [game] = [job.work for job in jobs if "game" in job.inputs]
     [score] = {job.work for job in jobs if "source" in job.inputs}
