@@ -562,7 +562,7 @@ def _topsim_score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score
         return score(value=None, reason="the covariates determine the distances")
     details = {"num_pairs": len(pairs.left) if pairs.times is None else int(pairs.times.sum())}
     rng, num_meanings = np.random.default_rng([options.seed, exchange.num_units]), exchange.num_units
-    permuted, exchanged, reference, moved = by_meaning, exchange, value, 0.0
+    permuted, exchanged, reference, is_uneven = by_meaning, exchange, value, False
     if is_drawn or exchange.is_uneven:
         some = rows[rng.permutation(num_rows)[:NUM_ROWS_ALL_PAIRS]] if is_drawn else np.arange(num_rows)
         is_uneven = exchange.take(some).is_uneven
@@ -574,9 +574,10 @@ def _topsim_score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score
             return score(value=value, details=details)  # almost all messages are equal
         permuted = MeaningPairs(every, exchanged.of_row, *compared.standard(every, of_some))
         reference = permuted.correlation
-        moved = value - reference if is_uneven else 0.0
     number = num_draws(resampling.NUM_PERMUTATIONS, exchanged.num_units**2 // 2)
-    null = moved + permuted.permuted(exchanged.orders(rng, number), exchanged.sizes)
+    null = permuted.permuted(exchanged.orders(rng, number), exchanged.sizes)
+    if is_uneven:
+        null = resampling.moved(null, np.array(reference), np.array(value), BOUNDS)
     if num_meanings <= MOST_MEANINGS:
         size = num_draws(NUM_RESAMPLES, 0) if num_meanings >= resampling.MIN_ROWS else 0
         parts = by_meaning.halves(half_sample(num_meanings, rng) for _ in range(size))
@@ -589,7 +590,7 @@ def _topsim_score(corpus: Corpus, options: Options, own: TopsimOptions) -> Score
         null,
         seed=options.seed,
         bounds=BOUNDS,
-        compared=reference + moved if is_drawn else None,
+        compared=reference if is_drawn and not is_uneven else None,
         num_rows=NUM_ROWS_ALL_PAIRS if is_drawn else None,
         num_meanings=exchanged.num_units,
         num_pairings=exchanged.num_pairings,

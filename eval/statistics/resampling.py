@@ -285,7 +285,7 @@ def resample(
     has its own null. Up to `MOST_PAIRINGS` distinct pairings are all enumerated, and the p-value is then exact;
     otherwise pairings are drawn. See `Chance.p_value` for the comparison of a score with them. If meanings have
     unequal frequencies (`Exchange.is_uneven`), the same number of messages of each is exchanged; the draws are then
-    moved by the difference of the score of all messages from the score of these.
+    moved from the score of these to the score of all messages, see `moved`.
 
     **Interval.** Samples of half of the meanings, drawn without replacement, each with all its messages, give the
     standard error of the score, see `jackknife_interval`; if single messages are exchanged, samples of half of the
@@ -343,13 +343,14 @@ def resample(
             whole, paired = exchange.take(every), rows[some]
             exchanged = whole.take(some)
             references = figures_of([(paired, paired)])[0].tolist()
-        moved: Floats | float = 0.0
+        of_even: Floats | None = None
         if by_meaning and exchanged.is_uneven:
             some = exchanged.balanced()
             paired, exchanged = paired[some], exchanged.take(some)
-            moved = np.array(references) - figures_of([(paired, paired)])[0]
+            of_even = figures_of([(paired, paired)])[0]
         orders = exchanged.orders(rng, number, max(number, EXACT_WORK // max(1, work)))
-        draws = moved + figures_of((paired, paired[partners]) for partners in exchanged.partners(orders))
+        draws = figures_of((paired, paired[partners]) for partners in exchanged.partners(orders))
+        draws = draws if of_even is None else moved(draws, of_even, np.array(references), bounds)
         units, drawn_from, size = exchange.num_units, whole.num_units, whole.num_units // 2
         samples = (rows[whole.rows_of(half_sample(drawn_from, rng))] for _ in range(number_of_parts))
         has_interval = drawn_from >= MIN_ROWS
@@ -379,6 +380,25 @@ def resample(
         interval = jackknife_interval(value, part, units, bounds, size, drawn_from)
         found.append(Uncertainty(ci95=interval, chance=chance, details={"subsamples": len(parts)}))
     return found
+
+
+def moved(draws: Floats, of: Floats, to: Floats, bounds: tuple[float, float]) -> Floats:
+    """Draws on the scale of other figures, in the same order relative to them.
+
+    All are moved by the same difference, unless some would leave the range. Then its ends stay where they are, and the
+    draws between an end and the figure are scaled.
+
+    Args:
+        draws: Draws, (num_draws, num_figures).
+        of: Figures of the messages whose meanings are exchanged, (num_figures,).
+        to: Figures of all messages, to which these are moved, (num_figures,).
+        bounds: Range of the figures.
+    """
+    added, end = draws + (to - of), np.where(draws < of, *bounds)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scaled = end + (draws - end) * (to - end) / (of - end)
+    leave = ((added < bounds[0]) | (added > bounds[1])).any(axis=0)
+    return np.where(leave & np.isfinite(scaled), scaled, added)
 
 
 def stacked_figures(statistic: Statistic | None, pairings: Iterable[Pairing]) -> Floats:

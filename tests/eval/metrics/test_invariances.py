@@ -107,6 +107,9 @@ def test_unequal_frequencies_of_meanings_are_no_structure(name):
         once, often = (scored(name, *random_language(seed, each, share=0)) for each in (1, number))
         assert p_value(often) == pytest.approx(p_value(once), abs=0.03) and judged(often) == judged(once)
         assert often.chance.num_meanings == 16
+    # An attribute that hardly varies makes posdis lower, by more than the level of equal frequencies.
+    regular = scored(name, *random_language(0, number, share=1))
+    assert regular.chance.level >= regular.chance.bounds[0] and judged(regular)[:5] in ("above", "below")
 
 
 @pytest.mark.sample(8)

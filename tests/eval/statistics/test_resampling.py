@@ -361,3 +361,12 @@ def test_a_tail_is_no_surer_than_the_number_of_pairings():
     draws = np.random.default_rng(0).normal(size=100)
     assert Chance.from_permutations(draws, seed=0, bounds=None).p_value(50.0)[0] < 1e-20
     assert Chance.from_permutations(draws, seed=0, bounds=None, num_pairings=720).p_value(50.0) == (1 / 720, "tail")
+
+
+def test_moved_draws_keep_their_order_and_range():
+    draws, of = np.array([[0.0, 0.5], [0.2, 0.7], [0.6, 0.9]]), np.array([0.5, 0.8])
+    shifted, scaled = resampling.moved(draws, of, np.array([0.75, 0.4]), (0.0, 1.0)).T
+    assert shifted == pytest.approx([0.25, 0.45, 0.85])
+    assert scaled == pytest.approx([0.1, 0.3, 0.5])  # all are moved by -0.4
+    below = resampling.moved(draws, of, np.array([0.25, 0.2]), (0.0, 1.0)).T
+    assert below[0] == pytest.approx([0, 0.1, 0.4]) and below[1] == pytest.approx([0.125, 0.175, 0.6])
